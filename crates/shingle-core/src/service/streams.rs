@@ -11,8 +11,8 @@ const STREAMS: usize = 32;
 pub(super) struct Streams {
     /// Key of the next request of each run: its place and operation. [`NONE`] if there is no run.
     next: [u64; STREAMS],
-    /// The keys hashed to 32 bits, so that all are compared at once. A match is confirmed with the
-    /// whole key.
+    /// The keys hashed to 32 bits, so that all are compared at once. Whole keys are compared only if
+    /// one matches.
     marks: [u32; STREAMS],
     bytes: [u64; STREAMS],
     /// The runs in the order of use, as a ring: for each run the one used next.
@@ -62,17 +62,9 @@ impl Streams {
     /// Returns the run whose next request begins at `place`.
     fn find(&self, place: u64) -> Option<usize> {
         let wanted = mark(place);
-        let alike = self.marks.iter().enumerate();
-        let mut alike =
-            alike.fold(0_u32, |alike, (run, &mark)| alike | u32::from(mark == wanted) << run);
-        while alike != 0 {
-            let run = alike.trailing_zeros() as usize;
-            if self.next[run] == place {
-                return Some(run);
-            }
-            alike &= alike - 1;
-        }
-        None
+        // Without a branch, so that several are compared by one instruction.
+        let some_alike = self.marks.iter().fold(false, |alike, &mark| alike | (mark == wanted));
+        some_alike.then(|| self.next.iter().position(|&next| next == place)).flatten()
     }
 
     /// Marks `run` as used last: moves it between the newest and the oldest of the ring.
