@@ -3,6 +3,8 @@
 mod state;
 mod transitions;
 
+use core::hint::select_unpredictable;
+
 use prefetch_index::prefetch_index;
 
 use crate::ahead::PREFETCH_MAX;
@@ -243,11 +245,23 @@ impl Slots {
         ((hash * self.heads.len() as u64) >> 32) as usize
     }
 
+    /// Returns the slot of `block` if it is the first of its chain, and else the second one there.
+    #[inline]
+    fn likely(&self, block: Block, bucket: usize) -> Slot {
+        // Without branches, as which of them it is, or that the chain is empty, is not predictable. For an
+        // empty chain the last record is read.
+        let head = self.heads[bucket];
+        let last = self.records.len().saturating_sub(1);
+        let Some(record) = self.records.get(head.index().min(last)) else { return Slot::NONE };
+        let is_first = (record.block & BLOCK_BITS == block.0) | (head == Slot::NONE);
+        select_unpredictable(is_first, head, record.chain)
+    }
+
     /// Returns the slot that holds `block`.
     #[must_use]
     #[inline]
     pub fn find(&self, block: Block) -> Option<Slot> {
-        let mut slot = self.heads[self.bucket(block)];
+        let mut slot = self.likely(block, self.bucket(block));
         while slot != Slot::NONE {
             let record = &self.records[slot.index()];
             if record.block & BLOCK_BITS == block.0 {
@@ -278,15 +292,9 @@ impl Slots {
     /// the third step. Returns the slot of this record: that of the block, most often.
     #[inline]
     pub(crate) fn prefetch_second(&self, block: Block, bucket: u32) -> Slot {
-        let head = self.heads[bucket as usize];
-        let (mut first, mut second) = (block.0, Slot::NONE);
-        if let Some(record) = self.records.get(head.index()) {
-            (first, second) = (record.block & BLOCK_BITS, record.chain);
-        }
-        // Without a branch, as hit or miss is not predictable.
-        let met = if first == block.0 { head } else { second };
-        prefetch_index(&self.records, met.index());
-        met
+        let likely = self.likely(block, bucket as usize);
+        prefetch_index(&self.records, likely.index());
+        likely
     }
 
     /// Prefetches the chain heads of the first [`PREFETCH_MAX`] of `slots`, once their records are

@@ -5,6 +5,8 @@
 //! Scores change far more often than the order is asked for, many times those of one member. So a change
 //! is only noted, and [`Buckets::settle`] moves each member once, in the order of their last changes.
 
+use core::hint::select_unpredictable;
+
 use crate::parts::{Links, List};
 
 /// Members in one bucket per score. Within a bucket, first in, first out.
@@ -104,12 +106,12 @@ impl Buckets {
         let mut kept = 0;
         for at in 0..self.changes {
             let member = self.changed[at];
+            // Without a branch, as stale changes are not predictable.
             let place = &mut self.members[member as usize].place;
-            if *place as usize == at {
-                *place = kept as u32;
-                self.changed[kept] = member;
-                kept += 1;
-            }
+            let last = *place as usize == at;
+            *place = select_unpredictable(last, kept as u32, *place);
+            self.changed[kept] = member;
+            kept += usize::from(last);
         }
         self.changes = kept;
     }
