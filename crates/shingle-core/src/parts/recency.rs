@@ -106,11 +106,10 @@ impl Recency {
         drawn.iter().take(count).for_each(|slot| prefetch_index(&self.stamps, slot.index()));
     }
 
-    /// Returns the slots that turn cold with the next `count` uses, unless these use them.
+    /// Returns the slots that turn cold with the next `count` uses, unless they are used before that, or
+    /// were since they drew their stamps: to find out costs more than to prefetch one that was.
     pub fn turning_cold(&self, count: usize) -> impl Iterator<Item = Slot> + '_ {
-        let edge = self.now.saturating_sub(self.window);
-        let drawn = (edge..).zip(self.ring.get(self.at..).unwrap_or_default()).take(count);
-        drawn.filter_map(|(stamp, &slot)| (self.stamps[slot.index()] == stamp).then_some(slot))
+        self.ring.get(self.at..).unwrap_or_default().iter().take(count).copied()
     }
 
     /// Returns the bytes of memory used.
