@@ -26,6 +26,9 @@ const REQUESTS: u64 = 500_000;
 /// Entries of the buffer's map, in thousandths of the blocks of the touched zones (PORE §V-A.3).
 const BUFFER_THOUSANDTHS: u64 = 4;
 
+/// Blocks of a zone of the host-managed disk: 16 MiB, as the buffers are scaled, too.
+const HOST_MANAGED_ZONE_BLOCKS: u64 = 4096;
+
 /// The parameters of a comparison.
 pub struct Order<'a> {
     /// Seeds of made workloads.
@@ -304,9 +307,15 @@ impl Place<'_> {
             sets.push(set("drive.filled", "on"));
         }
         if self.disk.host_managed {
-            sets.push(set("drive.zone_bytes", "16MiB"));
+            sets.push(set("drive.zone_bytes", &format!("{HOST_MANAGED_ZONE_BLOCKS}b")));
             sets.push(set("translation.map", "on"));
-            sets.push(set("translation.filled", if translation == LOG { "on" } else { "off" }));
+            if translation == LOG {
+                sets.push(set("translation.filled", "on"));
+            } else {
+                // 1 % of what is touched, as in Amphisbaena, but three zones at least: `dm-zoned` needs two.
+                let buffer = (touched / 100).max(3 * HOST_MANAGED_ZONE_BLOCKS);
+                sets.push(set("drive.pb", &format!("{buffer}b")));
+            }
         }
         sets.extend(self.condition.cost_of(self.disk).map(|(key, value)| set(&key, &value)));
         Options {
