@@ -115,6 +115,7 @@ impl Policy for QuietZones {
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         self.forgive_one();
         while out.len() < want {
+            self.scores.settle(); // changed scores are sorted now
             let gives = |zone: &ZoneIndex| {
                 let mut members = self.zones[*zone].from_tail(&self.members).map(Slot);
                 members.any(|slot| out.slots().evictable(slot))
