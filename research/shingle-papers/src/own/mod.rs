@@ -198,8 +198,8 @@ pub const DISKS: &[Disk] = &[
     },
     Disk {
         name: "host-managed",
-        about: "a host-managed disk with zones of 16 MiB, full of data under log: all policies run over log, some over the other \
-                translations, which begin with empty zones; maps are saved on the disk",
+        about: "a host-managed disk with zones of 16 MiB, empty at first: all policies run over the translation log, MOST also over \
+                the others; maps are saved on the disk",
         drive: "exos-x18z",
         extents: false,
         bands: false,

@@ -309,9 +309,7 @@ impl Place<'_> {
         if self.disk.host_managed {
             sets.push(set("drive.zone_bytes", &format!("{HOST_MANAGED_ZONE_BLOCKS}b")));
             sets.push(set("translation.map", "on"));
-            if translation == LOG {
-                sets.push(set("translation.filled", "on"));
-            } else {
+            if translation != LOG {
                 // 1 % of what is touched, as in Amphisbaena, but three zones at least: `dm-zoned` needs two.
                 let buffer = (touched / 100).max(3 * HOST_MANAGED_ZONE_BLOCKS);
                 sets.push(set("drive.pb", &format!("{buffer}b")));
