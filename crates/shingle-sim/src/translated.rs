@@ -17,7 +17,7 @@ mod padding;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover};
+use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Wear};
 use shingle_result::Translating;
 use shingle_translation::{
     Action, Cause, Executor, Layout, Piece, Place, Saved, Translation, Work,
@@ -49,6 +49,8 @@ pub struct Translated {
     counters: Counters,
     /// Bytes that the drive has written beside what it was sent, as far as they are counted.
     drive_wrote_more: u64,
+    /// Bytes that the drive has read to clean its bands, as far as they are counted.
+    drive_cleaned_bytes: u64,
 }
 
 /// Most pieces of a read that need no allocation.
@@ -108,6 +110,7 @@ impl Translated {
             description,
             counters: Counters::default(),
             drive_wrote_more: 0,
+            drive_cleaned_bytes: 0,
             executor: Executor::new(translation),
             layout,
         };
@@ -202,6 +205,7 @@ impl Translated {
             description: self.description.clone(),
             counters: self.counters,
             drive_wrote_more: self.drive_wrote_more,
+            drive_cleaned_bytes: self.drive_cleaned_bytes,
         }
     }
 
@@ -352,6 +356,17 @@ impl Translated {
         counters.rmw_free = did.rmw_free + drive.rmw_free;
         counters.in_order_bands = drive.in_order_bands;
         counters.zone_closes = drive.zone_closes;
+        // (What the translation reads to clean zones is counted there, too.)
+        counters.rmw_read_bytes += drive.rmw_read_bytes - self.drive_cleaned_bytes;
+        self.drive_cleaned_bytes = drive.rmw_read_bytes;
+        counters.pages_programmed = drive.pages_programmed;
+        counters.pages_copied = drive.pages_copied;
+        counters.pages_migrated = drive.pages_migrated;
+        counters.flash_blocks_erased = drive.flash_blocks_erased;
+        counters.flash_written_blocks = drive.flash_written_blocks;
+        counters.flash_read_blocks = drive.flash_read_blocks;
+        counters.flash_evicted_blocks = drive.flash_evicted_blocks;
+        counters.flash_blocks_migrated = drive.flash_blocks_migrated;
         // What a drive with a buffer writes beside what it was sent. (Blocks that it holds in its
         // memory it has not written yet.)
         let wrote = drive.log_bytes_written + drive.band_bytes_written + drive.native_bytes_written;
@@ -398,6 +413,7 @@ impl Translated {
         self.counters.read_blocks += io.count;
         let took = self.took(&before, served);
         self.counters.read_time += took;
+        self.count();
     }
 }
 
@@ -481,14 +497,21 @@ impl Drive for Translated {
         &self.counters
     }
 
+    /// The wear of the flash inside the drive, by what the host wrote to the translation.
+    fn wear(&self) -> Option<Wear> {
+        let wear = self.media.drive().wear()?;
+        Some(Wear { host_blocks: self.counters.written_blocks, ..wear })
+    }
+
+    /// What waits in the buffer of the translation, and in that of the drive.
     fn buffer(&self) -> BufferState {
-        let held = self.translation().buffer_state();
+        let (held, drive) = (self.translation().buffer_state(), self.media.drive().buffer());
         BufferState {
-            blocks: held.blocks,
-            held_blocks: 0,
-            bands: held.zones,
-            extents: held.blocks,
-            log_bytes: held.used * BLOCK_BYTES,
+            blocks: held.blocks + drive.blocks,
+            held_blocks: drive.held_blocks,
+            bands: held.zones + drive.bands,
+            extents: held.blocks + drive.extents,
+            log_bytes: held.used * BLOCK_BYTES + drive.log_bytes,
             was_full: self.was_full,
             oldest: None, // no translation knows
         }

@@ -15,3 +15,4 @@ mod stack_distance;
 mod translated;
 mod verdict;
 mod what_crashed_the_prototypes;
+mod written_in_zones;
