@@ -79,7 +79,8 @@ impl Media {
 
     /// Fills a sequential zone with data from before.
     pub(super) fn fill(&mut self, zone: Zone) {
-        let finished = zoned(self.drive.as_mut()).finish(Nanos::ZERO, Zone(self.conventional + zone.0));
+        let finished =
+            zoned(self.drive.as_mut()).finish(Nanos::ZERO, Zone(self.conventional + zone.0));
         finished.unwrap_or_else(|why| panic!("a zone that the drive does not finish: {why}"));
     }
 
