@@ -21,8 +21,21 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
             &["write pointers", "writes anywhere", "translation between them (-t of"],
         ),
         (&["-d", "hm-tiny", "-p", "roco"], &["`roco` writes anywhere"]),
-        (&["-t", "fluid"], &["st8000as0002", "exposes no zones"]),
-        (&["-d", "cmr7200", "-t", "fluid"], &["exposes no zones"]),
+        (&["-t", "fluid"], &["st8000as0002 has no conventional zones", "-t log writes all"]),
+        (&["-d", "cmr7200", "-t", "fluid"], &["cmr7200 has no conventional zones"]),
+        (&["-d", "ha-roco", "-t", "fluid"], &["ha-roco has no conventional zones"]),
+        (
+            &["-t", "log", "--set", "translation.zone_size=3TiB"],
+            &["-t log: log keeps at least 3 zones from the host"],
+        ),
+        (
+            &["-d", "ha-roco", "-t", "log", "--set", "translation.zone_size=40M"],
+            &["translation.zone_size", "zones of 16 MiB"],
+        ),
+        (
+            &["-d", "ha-roco", "-t", "log", "--set", "translation.filled=on"],
+            &["ha-roco begins with empty zones", "drive.filled=on"],
+        ),
         (
             &["-d", "hm-tiny", "-t", "fluid-lop"],
             &["no translation `fluid-lop`; there are fluid-loop"],
@@ -188,6 +201,22 @@ fn of_a_translation_without_a_buffer_none_is_told() {
 }
 
 /// Nor is any told to a policy: these plan with the buffer of a disk.
+/// A host-aware disk reads what its zones do not hold in no time, and then a log over it does, too.
+#[test]
+fn a_log_is_filled_if_the_disk_is() {
+    let holds = |drive: &str, filled: &[&str]| {
+        let run = ["run", SMALL, "-p", "none", "-d", drive, "-t", "log", "--json", "-"];
+        let (out, _) = done(&[&run[..], filled].concat());
+        let run: Value = serde_json::from_str(&out).expect("JSON");
+        let run = &run["runs"][0];
+        let beyond = run["all"]["drive_io"]["beyond_pointer_blocks"].as_u64().expect("a count");
+        (run["translation_parameters"]["filled"].clone(), beyond > 0)
+    };
+    assert_eq!(holds("st8000as0002", &[]), ("on".into(), false));
+    assert_eq!(holds("ha-roco", &[]), ("off".into(), true));
+    assert_eq!(holds("ha-roco", &["--set", "drive.filled=on"]), ("on".into(), false));
+}
+
 #[test]
 fn of_a_translation_without_a_buffer_policies_know_none() {
     let args =

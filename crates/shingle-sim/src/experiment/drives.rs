@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shingle_core::params::nearest;
 use shingle_core::policy::Zoning;
-use shingle_core::units::{BLOCK_BYTES, Request};
+use shingle_core::units::{BLOCK_BYTES, Request, Zone};
 use shingle_drive::{self as drives, Description, Known, Settings, Timing};
 use shingle_result::Pacing;
 use shingle_trace::shape::packed_bytes;
@@ -153,9 +153,10 @@ pub(super) fn drive_choice<R: RequestList>(
             let summary = &trace.summary;
             settings.buffer = buffer(name, options, summary, &description, &mut shown, notes)?;
         }
-        let drive = over.on_zones(name, drives::make(name, &settings).map_err(usage)?)?;
-        description = drive.description().clone();
-        let beneath = Beneath { name, description: &description, own_zones };
+        let mut drive = drives::make(name, &settings).map_err(usage)?;
+        let holds_data = drive.zoned().is_none_or(|zones| zones.zone(Zone(0)).data_end > 0);
+        description = over.on_zones(name, drive)?.description().clone();
+        let beneath = Beneath { name, description: &description, own_zones, holds_data };
         let made = Translator::new(over, &beneath, ssd, options, trace, notes)?;
         shown.extend(made.buffer().map(|blocks| ("pb".into(), blocks)));
         description = made.description(&description)?;

@@ -33,7 +33,8 @@ pub const PARAMS: &[Param] = &[
         "a disk without zones: size of the zones that it is written in (shingle zoned create)"),
     param!(FILLED: Choice(&["auto", "on", "off"]) = "auto",
         "whether each zone of 5,000 blocks that the trace touches holds data before, written in order (only \
-         log); auto: if the disk has no zones of its own, as other policies are compared with on it then"),
+         log); auto: if the disk has no zones of its own, and is not a host-aware one with empty zones \
+         (drive.filled), as other policies are compared with on it then"),
     param!(MAP: Choice(&["auto", "on", "off"]) = "auto",
         "whether the map is saved on the disk at each flush and commit, and takes time (design choice: papers \
          do not count it); auto: if the disk has no zones of its own"),
@@ -58,6 +59,9 @@ pub(super) struct Beneath<'a> {
     pub(super) description: &'a Description,
     /// Whether it has zones of its own.
     pub(super) own_zones: bool,
+    /// Whether it takes time to read what was never written: a host-aware disk whose zones are empty
+    /// does without reading.
+    pub(super) holds_data: bool,
 }
 
 #[derive(Clone)]
@@ -147,7 +151,7 @@ impl Over {
         }
         if self.entry.has_buffer {
             return Err(usage(format!(
-                "-t {}: {name} has no zones for it, and a buffer that is written in place gains nothing there: \
+                "-t {}: {name} has no conventional zones for it, and a buffer that is written in place gains nothing there: \
                  -t log writes all of such a disk in zones, and `shingle list drives` has disks with zones",
                 self.entry.name
             )));
@@ -172,10 +176,10 @@ impl Over {
         Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32))
     }
 
-    /// Decides a switch that may be `auto`. Returns whether it is on.
-    fn decide(&mut self, name: &str, own_zones: bool) -> bool {
+    /// Decides a switch that may be `auto`, which is then `otherwise`. Returns whether it is on.
+    fn decide(&mut self, name: &str, otherwise: bool) -> bool {
         let on = match self.shared.choice(name) {
-            "auto" => !own_zones,
+            "auto" => otherwise,
             word => word == "on",
         };
         self.shared.set(name, if on { "on" } else { "off" }).expect("both are choices");
@@ -249,7 +253,9 @@ impl Over {
 /// Whether a drive has zones that a translation can use, some of them conventional. A host-aware disk
 /// without these is written in zones like one that has none.
 pub(super) fn has_own_zones(description: &Description) -> bool {
-    description.exposed.is_some_and(|zones| zones.sequential_required || zones.conventional_zones > 0)
+    description
+        .exposed
+        .is_some_and(|zones| zones.sequential_required || zones.conventional_zones > 0)
 }
 
 /// Checks that nothing is set for the drive that a translation leaves no room for.
@@ -324,7 +330,7 @@ pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), Ex
 impl Translator {
     pub(super) fn new<R: RequestList>(
         over: &Over,
-        &Beneath { name: drive, description: beneath, own_zones }: &Beneath<'_>,
+        &Beneath { name: drive, description: beneath, own_zones, holds_data }: &Beneath<'_>,
         ssd: &SsdChoice,
         options: &Options,
         trace: &Trace<R>,
@@ -360,17 +366,25 @@ impl Translator {
             _ => 0,
         };
         let mut over = Over::new(over.entry, max_open, options)?;
-        let is_filled = over.decide(FILLED, own_zones);
-        let saves_map = over.decide(MAP, own_zones);
+        let is_filled = over.decide(FILLED, !own_zones && holds_data);
+        let saves_map = over.decide(MAP, !own_zones);
         if is_filled && over.entry.has_buffer {
             return Err(usage(format!("translation.{FILLED}: {name} begins with empty zones")));
         }
-        let fill = || filled(layout, over.make(layout)?.blocks(), trace);
-        let filled = is_filled.then(fill).transpose();
-        let filled = filled.map_err(|why| {
-            usage(format!("{drive} {why}, or say --set translation.{FILLED}=off"))
-        })?;
-        let filled = filled.map(Arc::new);
+        if is_filled && !own_zones && !holds_data {
+            return Err(usage(format!(
+                "translation.{FILLED}: {drive} begins with empty zones, which are read in no time; say --set \
+                 drive.filled=on, too"
+            )));
+        }
+        let fill = || {
+            let blocks =
+                over.make(layout).map_err(|why| usage(format!("-t {name}: {why}")))?.blocks();
+            filled(layout, blocks, trace).map_err(|why| {
+                usage(format!("{drive} {why}, or say --set translation.{FILLED}=off"))
+            })
+        };
+        let filled = is_filled.then(fill).transpose()?.map(Arc::new);
         if !own_zones {
             notes.push(over.how_written(drive, beneath));
         }
