@@ -36,7 +36,20 @@ const MARKS: &[(&str, usize, &[u8])] = &[
     ("a partition table or a boot sector", 0x1fe, &[0x55, 0xaa]),
 ];
 
-/// The number of pages in which signatures are found.
+/// What a part of a RAID (md) is known by: at the beginning, above, or at the end.
+const MD: (&str, &[u8]) = ("a part of a RAID (md)", &[0xfc, 0x4e, 0x2b, 0xa9]);
+
+/// The pages at the end of a device of `bytes` bytes that have [`MD`]: by formats 1.0 and 0.90
+/// (`mdadm/super1.c`, `md_p.h`).
+fn md_pages(bytes: u64) -> impl Iterator<Item = u64> {
+    const SPAN: u64 = 64 << 10;
+    let page = PAGE_BYTES as u64;
+    let places = [(bytes / page).checked_sub(2), (bytes / SPAN * SPAN).checked_sub(SPAN)];
+    let [last, old] = places;
+    last.into_iter().chain(old.map(|place| place / page))
+}
+
+/// The number of pages at the beginning in which signatures are found.
 pub const SIGNATURE_PAGES: usize = 17;
 
 /// The kind of data on a device; `None` if no known signature is there, which does not prove that
@@ -44,7 +57,14 @@ pub const SIGNATURE_PAGES: usize = 17;
 pub fn signature(device: &Device) -> io::Result<Option<&'static str>> {
     let mut pages: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES.min(device.blocks() as usize)];
     Pages::read(&mut { device }, 0, &mut pages)?;
-    Ok(signature_in(pages.as_flattened()))
+    let found = signature_in(pages.as_flattened());
+    for page in md_pages(device.bytes()).filter(|_| found.is_none()) {
+        Pages::read(&mut { device }, page, &mut pages[..1])?;
+        if pages[0].starts_with(MD.1) {
+            return Ok(Some(MD.0));
+        }
+    }
+    Ok(found)
 }
 
 /// The same for the first [`SIGNATURE_PAGES`] of a device, or as many as it has.
@@ -69,6 +89,30 @@ mod tests {
             beginning[*place..][..mark.len()].copy_from_slice(mark);
             assert_eq!(signature_in(&beginning), Some(*name), "at {place}");
             assert_eq!(signature_in(&beginning[..place + mark.len() - 1]), None, "{name} cut off");
+        }
+    }
+
+    /// The beginning of such a part may hold anything.
+    #[test]
+    fn a_part_of_a_raid_is_known_by_its_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("part");
+        // As `mdadm` places them: 8 KiB from the end at most and 12 at least, and in the last whole 64 KiB.
+        for (bytes, place) in
+            [(1 << 20, 0xfe000), (1 << 20, 0xf0000), (0x10_4e00, 0x10_2000), (0x10_4e00, 0xf0000)]
+        {
+            let mut content = vec![0; bytes];
+            std::fs::write(&path, &content).expect("written");
+            let found = || signature(&Device::open(&path).expect("opened")).expect("read");
+            assert_eq!(found(), None);
+            content[place..][..4].copy_from_slice(&[0xfc, 0x4e, 0x2b, 0xa9]);
+            std::fs::write(&path, &content).expect("written");
+            assert_eq!(found(), Some("a part of a RAID (md)"), "at {place:#x} of {bytes:#x}");
+        }
+        for bytes in [0, 4096, 8192] {
+            std::fs::write(&path, vec![0; bytes]).expect("written");
+            let device = Device::open(&path).expect("opened");
+            assert_eq!(signature(&device).expect("read"), None, "{bytes}");
         }
     }
 }
