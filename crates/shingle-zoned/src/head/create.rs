@@ -160,9 +160,10 @@ fn fill(device: &Device, zones: &Zones) -> Result<(), OpenError> {
     Ok(device.flush()?)
 }
 
-/// Erases what a file system, a partition table, a cache or a map of before is known by: all of the
-/// head, and beginning and end of each conventional zone. Sequential zones have only what is written
-/// from now on.
+/// Erases what a file system, a partition table, a RAID, a cache or a map of before is known by: all of
+/// the head, beginning and end of each conventional zone, and the end of the device. (A RAID that is
+/// known by its end only would be started at the next boot, and write to the device.) Sequential zones
+/// have only what is written from now on.
 fn erase(device: &Device, geometry: &Geometry) -> Result<(), OpenError> {
     let zeros = vec![0; (ALIGNMENT_PAGES * BLOCK_BYTES) as usize];
     let blank = |first: u64, end: u64| {
@@ -182,6 +183,8 @@ fn erase(device: &Device, geometry: &Geometry) -> Result<(), OpenError> {
         blank(first, first + part)?;
         blank((end - part).max(first + part), end)?;
     }
+    let end = device.blocks();
+    blank(end.saturating_sub(ALIGNMENT_PAGES).max(first_page), end)?;
     Ok(device.flush()?)
 }
 

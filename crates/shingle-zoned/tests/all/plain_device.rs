@@ -165,6 +165,24 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(matches!(create_on(&file, &geometry(), &[]), Err(OpenError::There(_))));
 }
 
+/// A RAID, and a partition table, of before would be found at the end of the device, in a sequential zone
+/// or behind them all.
+#[test]
+fn nothing_is_left_at_the_end_of_the_device() {
+    let Some((folder, plain)) = plain("the end of a device") else { return };
+    let file = folder.path().join("device");
+    let content = || std::fs::read(&file).expect("read");
+    let bytes = content().len();
+    for zones in [8, 51] {
+        let device = device(&plain);
+        device.write(device.blocks() - 1, &[0x5a; 4096]).expect("written");
+        device.write(device.blocks() - 16, &[0x5a; 4096]).expect("written");
+        device.flush().expect("flushed");
+        create_on(&device, &Geometry { zones, ..geometry() }, &[]).expect("made");
+        assert!(content()[bytes - 64 * 1024..].iter().all(|&byte| byte == 0), "{zones} zones");
+    }
+}
+
 /// A map, or a file system, of before would be found in the first and the last blocks of a
 /// conventional zone.
 #[test]
