@@ -37,6 +37,14 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
             &["ha-roco begins with empty zones", "drive.filled=on"],
         ),
         (
+            &["-t", "log", "--set", "translation.zone_size=8T"],
+            &["translation.zone_size", "st8000as0002", "from 2 to"],
+        ),
+        (
+            &[&managed[..], &["--set", "translation.filled=on"]].concat(),
+            &["translation.filled", "fluid", "empty zones"],
+        ),
+        (
             &["-d", "hm-tiny", "-t", "fluid-lop"],
             &["no translation `fluid-lop`; there are fluid-loop"],
         ),
@@ -340,4 +348,26 @@ fn translations_are_compared_over_the_traces_themselves() {
     }
     let points = numbers("18").iter().filter(|line| line["trace"] == "hm_0").count();
     assert_eq!(points, 5, "a line for each size of chunk");
+}
+
+/// What the comparison rests on is in the result: the disk is full, and its map is saved on it.
+#[test]
+fn a_disk_without_zones_is_written_as_a_log_and_cleans_next_to_nothing() {
+    let trace = "synth:uniform?requests=20k&range=1GiB&size=4KiB";
+    let args = ["compare", trace, "-p", "none", "--baseline", "none", "-t", "none,log"];
+    let report = Folder::new().results(&args);
+    let runs = report["runs"].as_array().expect("runs");
+    let of = |translation: &Value| {
+        let run = runs.iter().find(|run| run["translation"] == *translation);
+        run.unwrap_or_else(|| panic!("a run with {translation}"))
+    };
+    let (plain, log) = (of(&Value::Null), of(&"log".into()));
+    let rmws = |run: &Value| run["all"]["drive_io"]["rmw"].as_u64().expect("a count");
+    assert!(rmws(plain) > 300 && rmws(log) < 10, "{} and {}", rmws(plain), rmws(log));
+    let parameters = &log["translation_parameters"];
+    assert_eq!(parameters["filled"], "on");
+    assert_eq!(parameters["map"], "on");
+    assert_eq!((&parameters["open"], &parameters["zone_size"]), (&"1".into(), &"256MiB".into()));
+    // No read is answered from nothing, as of a disk that is empty.
+    assert_eq!(log["all"]["drive_io"]["beyond_pointer_blocks"], 0);
 }
