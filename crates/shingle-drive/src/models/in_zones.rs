@@ -204,15 +204,7 @@ impl Zoned for InZones {
     }
 
     fn zone(&self, zone: Zone) -> ZoneInfo {
-        let at = zone.index();
-        ZoneInfo {
-            first: self.zones.first(at),
-            blocks: self.zones.blocks(),
-            write_pointer: self.zones.pointer(at),
-            data_end: self.zones.data_end(at),
-            non_sequential: false,
-            condition: self.zones.condition(at),
-        }
+        self.zones.info(zone)
     }
 
     fn try_serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Result<Served, Refused> {

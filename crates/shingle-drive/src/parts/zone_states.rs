@@ -8,7 +8,7 @@
 //! opened, that opened longest ago by a write is closed for it; those opened by commands stay open.
 
 use crate::parts::queue::Queue;
-use crate::zone::{Condition, Refused, Rule};
+use crate::zone::{Condition, Refused, Rule, ZoneInfo};
 use shingle_core::units::{Block, Zone};
 
 #[derive(Clone, Debug)]
@@ -98,6 +98,19 @@ impl Zones {
             0 => Condition::Empty,
             pointer if pointer == self.zone_blocks => Condition::Full,
             _ => Condition::Closed,
+        }
+    }
+
+    /// Returns a zone as its host sees it where zones are written in sequence only.
+    pub(crate) fn info(&self, zone: Zone) -> ZoneInfo {
+        let at = zone.index();
+        ZoneInfo {
+            first: self.first(at),
+            blocks: self.zone_blocks,
+            write_pointer: self.pointers[at],
+            data_end: self.data_end(at),
+            non_sequential: false,
+            condition: self.condition(at),
         }
     }
 
