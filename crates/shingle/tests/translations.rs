@@ -226,6 +226,17 @@ fn a_log_is_filled_if_the_disk_is() {
 }
 
 #[test]
+fn what_leaves_out_reads_of_empty_zones_is_an_option_that_there_is() {
+    let run = ["run", SMALL, "-p", "none", "-d", "ha-roco", "-t", "log"];
+    let (out, err) = done(&run);
+    let advice = (out + &err).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mode =
+        advice.split(" leaves reads out").next().and_then(|told| told.rsplit_once("--mode "));
+    let (_, mode) = mode.expect("advice");
+    done(&[&run[..], &["--mode", mode]].concat());
+}
+
+#[test]
 fn of_a_translation_without_a_buffer_policies_know_none() {
     let args =
         ["compare", SMALL, "-d", "hm-tiny", "-t", "log", "-p", "none,sac,most,pore,disk-time"];

@@ -307,7 +307,7 @@ fn never_written(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let text = format!(
         "Up to {:.0}% of the blocks read from the disk were never written before ({names}). A zoned \
          disk answers such reads without reading, a disk that holds data does not: there, reads take \
-         longer than here. {filled}--mode writes leaves reads out.",
+         longer than here. {filled}--mode w leaves reads out.",
         100.0 * most
     );
     Some((text, about))
