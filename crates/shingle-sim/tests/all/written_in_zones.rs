@@ -35,11 +35,8 @@ fn written(name: &str, parameters: &[(&str, u64)], buffer: Buffer, writes: u64) 
 
 #[test]
 fn what_bands_take_is_counted() {
-    let bands = [
-        ("band_first_bytes", BAND * BLOCK_BYTES),
-        ("band_classes", 1),
-        ("bands_per_class", 40),
-    ];
+    let bands =
+        [("band_first_bytes", BAND * BLOCK_BYTES), ("band_classes", 1), ("bands_per_class", 40)];
     let mut disk = written("sac-emulator", &bands, Buffer::Bytes(4 * BLOCK_BYTES), 100);
     let counters = *disk.counters();
     assert_eq!(disk.translating().cleanings, 0);
