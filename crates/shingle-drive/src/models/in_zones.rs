@@ -67,11 +67,12 @@ pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Bo
         }),
         buffer_blocks: 0,
         in_order: InOrder::default(),
-        costs: costs(disk.as_ref(), zone_blocks),
         ..beneath.clone()
     };
     let zones = Zones::new(count as usize, zone_blocks, conventional as usize, OPEN as usize);
-    Box::new(InZones { disk, zones, beneath_blocks, description })
+    let mut made = InZones { disk, zones, beneath_blocks, description };
+    made.description.costs = made.costs();
+    Box::new(made)
 }
 
 /// Passes that a block costs: it is written once, and read and written when the log is cleaned. On
@@ -79,20 +80,31 @@ pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Bo
 /// bytes for each of the host, its own cleaning included, and read as many.
 const PASSES: u64 = 12;
 
-/// What a host plans with. `R(x)` is the way to the place that is written, as for a read, and for
-/// each block [`PASSES`] passes. A pass is measured: the time of a block of a zone written in order.
-fn costs(disk: &dyn Drive, zone_blocks: u64) -> Costs {
-    let mut disk = disk.copy();
-    let mut now = Nanos::ZERO;
-    for block in (0..zone_blocks).step_by(APPEND as usize) {
-        let count = APPEND.min(zone_blocks - block);
-        now = disk.serve(now, &Io { op: Op::Write, block: Block(block), count }, &mut []).done;
-    }
-    let read = disk.description().costs.read;
-    Costs { read, rmw_base: read, rmw_per_block: Nanos(PASSES * now.0 / zone_blocks) }
-}
-
 impl InZones {
+    fn twin(&self) -> InZones {
+        InZones {
+            disk: self.disk.copy(),
+            zones: self.zones.clone(),
+            beneath_blocks: self.beneath_blocks,
+            description: self.description.clone(),
+        }
+    }
+
+    /// What a host plans with. `R(x)` is the way to the place that is written, as for a read, and for
+    /// each block [`PASSES`] passes. A pass is measured: the time of a block of a zone written in order.
+    fn costs(&self) -> Costs {
+        let mut twin = self.twin();
+        let (mut now, zone_blocks) = (Nanos::ZERO, self.zones.blocks());
+        for block in (0..zone_blocks).step_by(APPEND as usize) {
+            let count = APPEND.min(zone_blocks - block);
+            now = twin.reset_beneath(now, Block(block), count).done;
+            let io = Io { op: Op::Write, block: Block(block), count };
+            now = twin.disk.serve(now, &io, &mut []).done;
+        }
+        let read = self.disk.description().costs.read;
+        Costs { read, rmw_base: read, rmw_per_block: Nanos(PASSES * now.0 / zone_blocks) }
+    }
+
     /// Resets those of the disk's own zones that are written from their first block on.
     fn reset_beneath(&mut self, now: Nanos, block: Block, count: u64) -> Served {
         let mut served = Served { done: now, ..Served::default() };
@@ -184,12 +196,7 @@ impl Drive for InZones {
     }
 
     fn copy(&self) -> Box<dyn Drive> {
-        Box::new(InZones {
-            disk: self.disk.copy(),
-            zones: self.zones.clone(),
-            beneath_blocks: self.beneath_blocks,
-            description: self.description.clone(),
-        })
+        Box::new(self.twin())
     }
 
     fn check(&self) {

@@ -1,7 +1,7 @@
 //! A disk without zones that is written in zones.
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
-use shingle_drive::{Drive, Io, Rule, Settings, Stamp, Zoned, in_zones, make};
+use shingle_drive::{Buffer, Drive, Io, Overrides, Rule, Settings, Stamp, Zoned, in_zones, make};
 
 /// Blocks of a zone of 256 MiB.
 const ZONE: u64 = 65_536;
@@ -103,4 +103,21 @@ fn hosts_plan_with_the_way_to_the_log_and_twelve_passes() {
         // Of a modern disk a block of 4 KiB takes some 20 to 40 us.
         assert!((200..500).contains(&(costs.rmw_per_block.0 / 1000)), "{name}: {costs:?}");
     }
+}
+
+/// Zones of a host-aware disk are reset before they are written, so what they held costs nothing.
+#[test]
+fn a_host_plans_alike_whether_a_host_aware_disk_holds_data_or_not() {
+    let costs = |filled| {
+        let overrides = Overrides::new().with("filled", filled);
+        // (It is scaled with the data, as for a short trace.)
+        let buffer = Buffer::Bytes(20 << 20);
+        let drive = make("ha-roco", &Settings { overrides, buffer, ..Settings::default() });
+        in_zones(drive.expect("a drive"), ZONE, 2).description().costs
+    };
+    let (empty, full) = (costs("off"), costs("on"));
+    assert_eq!(full.read, empty.read);
+    let (empty, full) = (empty.rmw_per_block.0, full.rmw_per_block.0);
+    // (A reset of each zone of 16 MiB is in it.)
+    assert!(empty <= full && full < empty + empty / 10, "{empty} and {full} ns");
 }
