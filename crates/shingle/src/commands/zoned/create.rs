@@ -4,6 +4,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use shingle_core::size::show_blocks;
 use shingle_core::units::{BLOCK_BYTES, Zone};
 use shingle_device::Device;
 use shingle_store::store::create::{Consent, check_given_up};
@@ -63,6 +64,9 @@ pub(crate) struct Create {
     destroy: Vec<Uuid>,
 }
 
+/// Zones of a device, at least: one for the map, four of the translation `log`, and two spare ones.
+const ZONES_MIN: u32 = 7;
+
 pub(super) fn execute(args: &Create, global: &Global) -> anyhow::Result<()> {
     let is_device = args.disk.metadata().is_ok_and(|found| found.file_type().is_block_device());
     let geometry = if is_device { args.on_device()? } else { args.in_file()? };
@@ -90,6 +94,14 @@ impl Create {
         let device = Device::open(&self.disk)?;
         let fits = geometry_on(&device, zone_blocks)?;
         let zones = self.zones.unwrap_or(fits.zones);
+        if self.zones.is_none() && zones < ZONES_MIN {
+            let (disk, size) = (self.disk.display(), show_blocks(zone_blocks));
+            return Err(Usage(format!(
+                "{disk}: {zones} zones of {size} fit on it, and a translation needs {ZONES_MIN} at least: choose smaller \
+                 ones with --zone-size"
+            ))
+            .into());
+        }
         let geometry = self.geometry(Geometry { zones, ..fits })?;
         let failed = self.failed(zones)?;
         let consent = Consent { destroy: &self.destroy, overwrite: self.overwrite };
