@@ -378,7 +378,7 @@ fn a_disk_without_zones_is_written_as_a_log_and_cleans_next_to_nothing() {
     let parameters = &log["translation_parameters"];
     assert_eq!(parameters["filled"], "on");
     assert_eq!(parameters["map"], "on");
-    assert_eq!((&parameters["open"], &parameters["zone_size"]), (&"1".into(), &"256MiB".into()));
+    assert_eq!((&parameters["open"], &parameters["zone_size"]), (&"1".into(), &"65536b".into()));
     // No read is answered from nothing, as of a disk that is empty.
     assert_eq!(log["all"]["drive_io"]["beyond_pointer_blocks"], 0);
 }
