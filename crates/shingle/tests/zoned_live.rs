@@ -155,6 +155,19 @@ fn what_was_flushed_survives_a_kill_without_an_ssd() {
     }
 }
 
+/// A cache plans with what its disk takes: nothing is rewritten for what a log appends.
+#[test]
+fn a_cache_over_a_log_plans_as_over_a_log() {
+    for (translation, log, base_us) in [("log", "on", "9000"), ("fluid", "off", "436000")] {
+        let bed = Bed::new(translation);
+        File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+        bed.done("store create --cache ssd --disk disk.zoned --set drive.read_us=9000");
+        let get = |name: &str| bed.done(&format!("store get --cache ssd {name}")).trim().to_owned();
+        let told = [get("drive.log"), get("drive.rmw_base_us")];
+        assert!(told[0].contains(log) && told[1].contains(base_us), "{translation}: {told:?}");
+    }
+}
+
 #[test]
 fn a_buffer_is_told_of_a_translation_that_has_one_only() {
     for (translation, buffered) in [("log", false), ("fluid", true)] {
@@ -624,6 +637,10 @@ fn a_disk_without_zones_is_written_in_zones() {
     bed.refused(1, "zoned format disk.zoned -t log", "there is no zoned disk");
     let large = "zoned create disk.zoned --zones 80 --zone-size 1M --overwrite";
     bed.refused(1, large, "83886080 bytes, and its head and the zones need 84934656: 79 zones fit");
+    bed.refused(1, create, "there is an ext2, ext3 or ext4 file system");
+    // What would be no use to a translation is refused before anything is given up.
+    let few = "zoned create disk.zoned --zone-size 16M --overwrite";
+    bed.refused(2, few, "4 zones of 16 MiB fit on it, and a translation needs 7 at least");
     bed.refused(1, create, "there is an ext2, ext3 or ext4 file system");
     bed.done(&format!("{create} --overwrite"));
     bed.refused(1, create, "there is a zoned disk; to destroy it say --overwrite");
