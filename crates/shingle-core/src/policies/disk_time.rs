@@ -87,7 +87,7 @@ use asked::{Asked, KINDS};
 use left::Left;
 use planned::Planned;
 use reads::ReadsFirst;
-use zones::{DirtyZones, Now, WRITES_MIN};
+use zones::{DirtyZones, Now};
 
 /// Of the reads of a zone at most this part (1/64) is taken to be of what is sent of it. Between 1/200
 /// and 1/50 results on the tuning traces are much the same; without a limit zones that are read and
@@ -313,17 +313,14 @@ impl Policy for DiskTime {
             SentZones::new(view.buffer_blocks, view.in_order.log_blocks.max(view.buffer_blocks));
         let sent = if view.in_order.log_blocks > 0 { buffer.cleans_two() } else { buffer };
         let first = params.thousandths("reads_first") as f32 / 1000.0;
-        let writes_min = match known {
-            true => WRITES_MIN,
-            false => WRITES_MIN * slots.zones().largest() as f32 / 5000.0,
-        };
+        let zone_blocks = (!known).then(|| slots.zones().largest());
         DiskTime {
             now: 0,
             links: Links::new((capacity + ghosts) as usize),
             stamps: vec![0; capacity as usize],
             kinds: vec![0; capacity as usize],
             clean: [List::default(); KINDS],
-            zones: DirtyZones::new(params.part_of("half_life", capacity), writes_min),
+            zones: DirtyZones::new(params.part_of("half_life", capacity), zone_blocks),
             under_way: Bits::new(capacity as usize),
             left: Left::new(capacity),
             worth: Worth::new(KINDS, (capacity / 4).max(8192), costs.read_ns),

@@ -1,7 +1,7 @@
 //! A disk that takes writes anywhere, written in zones: each in sequence, but for a few that are
 //! written in place (conventional ones).
 //!
-//! The zones are a rule of the host, kept by it beside the disk, as in the file of a zoned disk
+//! The zones are a rule of the host, kept by it beside the disk, as in the head of a zoned disk
 //! (`shingle zoned create`). A drive-managed disk that is written so gets its data in runs that go
 //! on over many bands: a band that is filled in order goes past the disk's buffer, and of one that
 //! was interrupted the buffer gets most blocks, in long extents. So what is above it, a translation
@@ -40,12 +40,18 @@ const APPEND: u64 = 128;
 
 /// Writes `disk` in zones of `zone_blocks`, the first `conventional` of them in place; the rest of
 /// a zone at its end is left out. A host-aware disk may have zones of its own, so many to each of
-/// these: one is reset when its first block is written again.
+/// these: one is reset when its first block is written again. Hosts plan with `costs`; `None` measures
+/// them, on a copy of the disk.
 ///
 /// # Panics
 /// If there is no room for another zone behind these, or its own zones do not fit into them.
 #[must_use]
-pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Box<dyn Drive> {
+pub fn in_zones(
+    disk: Box<dyn Drive>,
+    zone_blocks: u64,
+    conventional: u32,
+    costs: Option<Costs>,
+) -> Box<dyn Drive> {
     let beneath = disk.description();
     let count = beneath.disk_blocks / zone_blocks;
     assert!(count > u64::from(conventional), "a zone is written in sequence");
@@ -71,7 +77,7 @@ pub fn in_zones(disk: Box<dyn Drive>, zone_blocks: u64, conventional: u32) -> Bo
     };
     let zones = Zones::new(count as usize, zone_blocks, conventional as usize, OPEN as usize);
     let mut made = InZones { disk, zones, beneath_blocks, description };
-    made.description.costs = made.costs();
+    made.description.costs = costs.unwrap_or_else(|| made.costs());
     Box::new(made)
 }
 
@@ -127,12 +133,7 @@ impl InZones {
         let mut done = 0;
         while done < io.count {
             let block = io.block.0 + done;
-            let (zone, offset) = self.zones.place(block);
-            let left = io.count - done;
-            let end = self.zones.data_end(zone);
-            let written = offset < end;
-            let border = if written { end } else { self.zones.blocks() };
-            let count = left.min(border - offset);
+            let (written, count) = self.zones.part(block, io.count - done);
             let stamps = data.get_mut(done as usize..(done + count) as usize);
             let stamps = stamps.unwrap_or_default();
             if written {

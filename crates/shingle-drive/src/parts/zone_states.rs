@@ -86,6 +86,15 @@ impl Zones {
         if self.is_conventional(zone) { self.zone_blocks } else { self.pointers[zone] }
     }
 
+    /// Returns whether `block` was written, and how many of the next `most` blocks of its zone are alike.
+    pub(crate) fn part(&self, block: u64, most: u64) -> (bool, u64) {
+        let (zone, offset) = self.place(block);
+        let end = self.data_end(zone);
+        let written = offset < end;
+        let border = if written { end } else { self.zone_blocks };
+        (written, most.min(border - offset))
+    }
+
     fn is_open(&self, zone: usize) -> bool {
         self.implicit.contains(zone) || self.explicit.contains(zone)
     }

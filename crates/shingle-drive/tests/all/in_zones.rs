@@ -7,7 +7,7 @@ use shingle_drive::{Buffer, Drive, Io, Overrides, Rule, Settings, Stamp, Zoned, 
 const ZONE: u64 = 65_536;
 
 fn written_in_zones(name: &str) -> Box<dyn Drive> {
-    in_zones(make(name, &Settings::default()).expect("a drive"), ZONE, 2)
+    in_zones(make(name, &Settings::default()).expect("a drive"), ZONE, 2, None)
 }
 
 fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
@@ -113,7 +113,7 @@ fn a_host_plans_alike_whether_a_host_aware_disk_holds_data_or_not() {
         // (It is scaled with the data, as for a short trace.)
         let buffer = Buffer::Bytes(20 << 20);
         let drive = make("ha-roco", &Settings { overrides, buffer, ..Settings::default() });
-        in_zones(drive.expect("a drive"), ZONE, 2).description().costs
+        in_zones(drive.expect("a drive"), ZONE, 2, None).description().costs
     };
     let (empty, full) = (costs("off"), costs("on"));
     assert_eq!(full.read, empty.read);

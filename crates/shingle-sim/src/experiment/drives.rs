@@ -155,7 +155,7 @@ pub(super) fn drive_choice<R: RequestList>(
         }
         let mut drive = drives::make(name, &settings).map_err(usage)?;
         let holds_data = drive.zoned().is_none_or(|zones| zones.zone(Zone(0)).data_end > 0);
-        description = over.on_zones(name, drive)?.description().clone();
+        description = over.on_zones(name, drive, None)?.description().clone();
         let beneath = Beneath { name, description: &description, own_zones, holds_data };
         let made = Translator::new(over, &beneath, ssd, options, trace, notes)?;
         shown.extend(made.buffer().map(|blocks| ("pb".into(), blocks)));

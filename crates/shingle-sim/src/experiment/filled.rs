@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shingle_core::units::Block;
+use shingle_core::units::{Block, Request};
 use shingle_trace::zones::ZONE_BLOCKS;
 use shingle_translation::{Layout, Piece, Place, Saved};
 
@@ -21,7 +21,8 @@ pub(super) fn filled<R: RequestList>(
     blocks: u64,
     trace: &Trace<R>,
 ) -> Result<Saved, String> {
-    let touched = touched(trace);
+    let requests = all(&trace.requests).filter(|request| request.bytes > 0);
+    let touched = touched(requests, ZONE_BLOCKS);
     if touched.is_empty() && trace.summary.blocks() > 0 {
         return Err("cannot be filled, as only the totals of the trace are known".into());
     }
@@ -45,13 +46,12 @@ pub(super) fn filled<R: RequestList>(
     Ok(saved)
 }
 
-/// Returns the numbers of the zones of 5,000 blocks that the trace touches.
-fn touched<R: RequestList>(trace: &Trace<R>) -> BTreeSet<u64> {
-    let requests = all(&trace.requests).filter(|request| request.bytes > 0);
+/// Returns the numbers of the zones of `zone_blocks` blocks that requests touch.
+pub(super) fn touched(requests: impl Iterator<Item = Request>, zone_blocks: u64) -> BTreeSet<u64> {
     requests
         .flat_map(|request| {
             let (first, count) = (request.first().0, request.blocks());
-            first / ZONE_BLOCKS..=(first + count.max(1) - 1) / ZONE_BLOCKS
+            first / zone_blocks..=(first + count.max(1) - 1) / zone_blocks
         })
         .collect()
 }
@@ -59,7 +59,7 @@ fn touched<R: RequestList>(trace: &Trace<R>) -> BTreeSet<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+    use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
     use shingle_trace::Summary;
 
     fn trace(blocks: &[u64]) -> Trace {

@@ -2,9 +2,10 @@
 
 mod beneath;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use shingle_core::drive_view::Costs;
 use shingle_core::param;
 use shingle_core::params::{Param, Params, nearest};
 use shingle_core::size;
@@ -17,7 +18,7 @@ use shingle_translation::{Entry, Layout, Saved, Translation};
 pub(super) use beneath::{Beneath, has_own_zones};
 
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
-use super::filled::filled;
+use super::filled::{filled, touched};
 use super::options::{self, ExperimentError, Options, Trace, usage};
 use super::ssd::SsdChoice;
 use crate::disk::Disk;
@@ -69,6 +70,8 @@ pub(super) struct Translator {
     filled: Option<Arc<Saved>>,
     saves_map: bool,
     own_zones: bool,
+    /// What hosts plan with, of the drive or of the zones that it is written in.
+    costs: Costs,
 }
 
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
@@ -314,6 +317,7 @@ impl Translator {
             filled,
             saves_map,
             own_zones,
+            costs: beneath.costs,
         })
     }
 
@@ -345,7 +349,7 @@ impl Translator {
     }
 
     pub(super) fn over(&self, name: &str, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
-        let drive = self.over.on_zones(name, drive)?;
+        let drive = self.over.on_zones(name, drive, Some(self.costs))?;
         let (entry, params) = (self.over.entry, &self.over.params);
         let made = match &self.filled {
             Some(saved) => entry.open(params, self.layout, saved),
@@ -383,10 +387,7 @@ fn written_zone_bytes<R: RequestList>(trace: &Trace<R>, zone_blocks: u64) -> u64
     if trace.requests.is_empty() {
         return trace.summary.written_zone_bytes();
     }
-    let mut zones = BTreeSet::new();
-    for request in all(&trace.requests).filter(|request| request.op == Op::Write) {
-        let (first, count) = (request.first().0, request.blocks());
-        zones.extend(first / zone_blocks..=(first + count.max(1) - 1) / zone_blocks);
-    }
+    let writes = all(&trace.requests).filter(|request| request.op == Op::Write);
+    let zones = touched(writes, zone_blocks);
     zones.len() as u64 * zone_blocks * BLOCK_BYTES
 }

@@ -16,7 +16,9 @@ const NOTED_PART: usize = 16;
 /// Writes per half-life added to those counted for each zone of 5,000 blocks: otherwise it would
 /// seem to cost almost nothing to write a quiet zone for a few blocks. With 0.2 up to 5 % more bands
 /// were written on the tuning traces. For smaller zones it is less in proportion.
-pub(super) const WRITES_MIN: f32 = 20.0;
+const WRITES_MIN: f32 = 20.0;
+/// Blocks of a zone that [`WRITES_MIN`] is of.
+const WRITES_MIN_BLOCKS: f32 = 5000.0;
 /// ln 2: converts a count that is halved each half-life to a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
@@ -94,16 +96,17 @@ pub(super) struct DirtyZones {
 }
 
 impl DirtyZones {
-    /// Creates it; the writes to a zone are halved every `half_life` accesses, and `writes_min` are
-    /// added.
-    pub(super) fn new(half_life: u64, writes_min: f32) -> DirtyZones {
+    /// Creates it; the writes to a zone are halved every `half_life` accesses. Zones have `blocks`
+    /// blocks; `None` if they are bands.
+    pub(super) fn new(half_life: u64, blocks: Option<u64>) -> DirtyZones {
+        let blocks = blocks.map_or(WRITES_MIN_BLOCKS, |blocks| blocks as f32);
         DirtyZones {
             zones: ByZone::new(),
             dirty: Vec::new(),
             noted: Vec::new(),
             due: 0,
             half_life: half_life.max(1) as f32,
-            writes_min,
+            writes_min: WRITES_MIN * blocks / WRITES_MIN_BLOCKS,
             grown: false,
         }
     }
@@ -321,7 +324,7 @@ mod tests {
     #[test]
     fn a_count_of_accesses_that_wraps_does_not_begin_anew() {
         let zone = ZoneIndex(0);
-        let mut zones = DirtyZones::new(10, WRITES_MIN);
+        let mut zones = DirtyZones::new(10, None);
         let mut filled_after = |now: u32| {
             zones.written(zone, now);
             zones.look(now, |_| 1.0, |_| true);

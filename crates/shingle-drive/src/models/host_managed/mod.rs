@@ -130,18 +130,14 @@ impl HostManaged {
 
     /// Returns whether `block` was written, and how many of the next `most` blocks are alike.
     fn piece(&self, block: u64, most: u64) -> (bool, u64) {
-        let (zone, offset) = self.zones.place(block);
-        let written = offset < self.zones.data_end(zone);
-        let mut count = 0;
+        let (written, mut count) = self.zones.part(block, most);
         // Terminates: each turn advances to the write pointer or the end of a zone.
         while count < most {
-            let (zone, offset) = self.zones.place(block + count);
-            let end = self.zones.data_end(zone);
-            if (offset < end) != written {
+            let (alike, more) = self.zones.part(block + count, most - count);
+            if alike != written {
                 break;
             }
-            let border = if written { end } else { self.zones.blocks() };
-            count += (border - offset).min(most - count);
+            count += more;
         }
         (written, count)
     }

@@ -1,5 +1,6 @@
 //! The drive beneath a translation. One without zones is written in zones.
 
+use shingle_core::drive_view::Costs;
 use shingle_core::size;
 use shingle_core::units::Zone;
 use shingle_core::zones::ZoneMap;
@@ -8,8 +9,8 @@ use shingle_drive::{Description, Drive};
 use super::{FILLED, MAP, Over, ZONE_SIZE};
 use crate::experiment::options::{ExperimentError, usage};
 
-/// Of the zones of a disk that has none of its own, one of so many is conventional, as of those
-/// that `shingle zoned create` makes.
+/// Of the zones of a disk that has none of its own, one of so many is conventional. (`shingle zoned
+/// create` rounds up.)
 const CONVENTIONAL_PART: u64 = 100;
 
 /// Most zones of such a disk, which bounds the memory they take.
@@ -36,7 +37,8 @@ pub(in crate::experiment) fn has_own_zones(description: &Description) -> bool {
 }
 
 impl Over {
-    /// Returns `drive` with zones: if it has none of its own, written in zones.
+    /// Returns `drive` with zones: if it has none of its own, written in zones. `costs` are those of
+    /// the same drive in zones, if they were measured before.
     ///
     /// # Errors
     /// If the translation has a buffer in conventional zones, which are written in place: the disk
@@ -45,6 +47,7 @@ impl Over {
         &self,
         name: &str,
         drive: Box<dyn Drive>,
+        costs: Option<Costs>,
     ) -> Result<Box<dyn Drive>, ExperimentError> {
         let description = drive.description();
         if has_own_zones(description) {
@@ -74,7 +77,7 @@ impl Over {
                 size::show_blocks(own)
             )));
         }
-        Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32))
+        Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32, costs))
     }
 
     /// Returns a note on how a disk without zones is written.
