@@ -102,12 +102,17 @@ pub(crate) fn pieces(
     out: &mut Vec<Piece>,
     mut place: impl FnMut(Block) -> Place,
 ) {
+    let blocks = (block.0..block.0 + count).map(Block);
+    join(blocks.map(|block| Piece { place: place(block), count: 1 }), out);
+}
+
+/// Appends pieces to others, as few as there can be.
+pub(crate) fn join(pieces: impl Iterator<Item = Piece>, out: &mut Vec<Piece>) {
     let start = out.len();
-    for block in (block.0..block.0 + count).map(Block) {
-        let place = place(block);
+    for piece in pieces {
         match out[start..].last_mut() {
-            Some(last) if last.place.after(last.count) == place => last.count += 1,
-            _ => out.push(Piece { place, count: 1 }),
+            Some(last) if last.place.after(last.count) == piece.place => last.count += piece.count,
+            _ => out.push(piece),
         }
     }
 }

@@ -59,24 +59,34 @@ impl Cleaner {
         (written * self.live).div_ceil(gained.max(1))
     }
 
-    /// Collects the next live blocks of the victim; `group` returns the group for the block at a
-    /// place. Returns `false` if there are none.
-    pub(super) fn gather(&mut self, zones: &Zones, mut group: impl FnMut(u64) -> u8) -> bool {
+    /// Collects the next live blocks of the victim; `group` returns the group for a block that the
+    /// host wrote at a time, if it is known. Returns `false` if there are none.
+    pub(super) fn gather(
+        &mut self,
+        zones: &Zones,
+        mut group: impl FnMut(Option<u64>) -> u8,
+    ) -> bool {
         let Some(victim) = self.victim else { return false };
         let (blocks, first) = (zones.pointer(victim), u64::from(victim) * zones.zone_blocks());
         self.batch.clear();
         (self.read, self.moved) = (0, 0);
-        let next = (self.at..blocks).find(|&offset| zones.owner(victim, offset).is_some());
-        let Some(from) = next else {
+        let next = zones.live_runs(victim, self.at, blocks).next();
+        let Some((from, _, _)) = next else {
             self.at = blocks;
             return false;
         };
         self.at = (from + BATCH).min(blocks);
         self.place = first + from;
-        for offset in from..self.at {
-            if let Some(block) = zones.owner(victim, offset) {
-                let place = first + offset;
-                self.batch.push(Move { place, block, group: group(place) });
+        for (offset, block, count) in zones.live_runs(victim, from, self.at) {
+            let mut at = 0;
+            while at < count {
+                let (time, alike) = zones.times(first + offset + at, count - at);
+                self.batch.extend((0..alike).map(|ahead| Move {
+                    place: first + offset + at + ahead,
+                    block: block + at + ahead,
+                    group: group(time.map(|time| time + ahead)),
+                }));
+                at += alike;
             }
         }
         true
@@ -114,10 +124,14 @@ impl Cleaner {
         Some((first, (0..).zip(rest).take_while(goes_on).count() as u64))
     }
 
-    /// Marks the next block as appended, and returns it.
-    pub(super) fn appended(&mut self) -> Move {
-        self.moved += 1;
-        self.batch[self.moved - 1]
+    /// Returns the next block to append; there is one.
+    pub(super) fn upcoming(&self) -> Move {
+        self.batch[self.moved]
+    }
+
+    /// Marks the next `count` blocks as appended.
+    pub(super) fn appended(&mut self, count: u64) {
+        self.moved += count as usize;
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

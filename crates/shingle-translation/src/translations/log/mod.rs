@@ -16,26 +16,27 @@
 //! - The last free zone is reserved for cleaning, which can then always continue. If there are not
 //!   enough zones, groups share them.
 //!
-//! The map has five bytes per block, in pages of 2048 blocks that were written to, and another five
-//! per block below a write pointer, for its owner; five more where the time of a write matters
-//! (`cost-benefit`, `sepbit`). Only 96 bytes per zone and one byte per MiB grow with the disk.
+//! The map, and the table of the blocks that zones hold, take eight bytes each for a run of blocks
+//! that lie together, and five for a block where runs are short (`paged.rs`). So does the time of a
+//! write, where that matters (`cost-benefit`, `sepbit`). What grows with the disk is 112 bytes a zone
+//! and three bytes a MiB at most.
 
 mod clean;
 mod group;
-mod map;
 mod open;
 mod packed;
+mod paged;
 mod settings;
 mod victim;
 mod zones;
 
 use self::clean::{BATCH, Cleaner};
 use self::group::Grouping;
-use self::map::Map;
+use self::paged::Paged;
 use self::settings::Limits;
 use self::victim::Victim;
-use self::zones::Zones;
-use crate::parts::pieces;
+use self::zones::{Dies, Zones};
+use crate::parts::join;
 use crate::translation::{BufferState, Counters, Piece, Place, Queue, Step, Translation, Work};
 use shingle_core::units::{Block, Zone};
 
@@ -43,7 +44,10 @@ const GROUPS_MAX: usize = 6;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
-    map: Map,
+    /// Blocks that the host may address.
+    blocks: u64,
+    /// The place of each block, counted from the start of the sequential zones.
+    map: Paged,
     zones: Zones,
     open: [Option<u32>; GROUPS_MAX],
     groups: u8,
@@ -101,54 +105,65 @@ impl Log {
             self.open.iter_mut().filter(|open| **open == Some(zone)).for_each(|open| *open = None);
         }
         if dead {
-            self.died(zone);
+            self.died(zone, self.now);
         }
     }
 
     /// Handles that `zone` has no live blocks any more.
-    fn died(&mut self, zone: u32) {
+    fn died(&mut self, zone: u32, now: u64) {
         if self.cleaner.victim() != Some(zone) {
-            let age = self.now - self.zones.opened(zone);
+            let age = now - self.zones.opened(zone);
             self.grouping.ended(self.zones.group(zone), age);
         }
     }
 
-    /// Marks the copy at `place` as garbage.
+    /// Marks the newest copies of blocks, if they have one, as garbage.
     #[inline]
-    fn kill(&mut self, place: u64) {
-        if let Some(zone) = self.zones.kill(place, self.now) {
-            self.died(zone);
+    fn kill(&mut self, block: u64, count: u64, how: Dies) {
+        let mut done = 0;
+        while done < count {
+            let (place, run) = self.map.run(block + done, count - done);
+            let copies = place.map(|place| self.zones.parts(place, run));
+            for (ahead, place, part) in copies.into_iter().flatten() {
+                if let Some(zone) = self.zones.kill(place, part, self.now, done + ahead, how) {
+                    self.died(zone, how.time(self.now, done + ahead + part - 1));
+                }
+            }
+            done += run;
         }
     }
 
-    /// Returns the group of a block that the host writes as the `ahead`th of those to come.
-    fn group_of(&self, block: u64, ahead: u64) -> u8 {
+    /// Returns the group of a block that the host writes as the `ahead`th of those to come, and how
+    /// many of `most` blocks from there on are of it, at least. Blocks that were written one after
+    /// the other, and now are again, are of one age.
+    fn group_of(&self, block: u64, ahead: u64, most: u64) -> (u8, u64) {
         if !self.grouping.asks_times() {
-            return self.grouping.written(None);
+            return (self.grouping.written(None), most);
         }
-        let old = self.map.get(block).map(|place| self.zones.time(place));
-        self.grouping.written(old.map(|time| self.now + ahead - time))
+        let (place, count) = self.map.run(block, most);
+        let Some(place) = place else { return (self.grouping.written(None), count) };
+        let (time, count) = self.zones.times(place, count);
+        let age = self.now + ahead - time.unwrap_or(0);
+        (self.grouping.written(Some(age)), if time.is_some() { count } else { 1 })
     }
 
     /// Appends as many of the host's next blocks as belong together and fit.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
-        let group = self.group_of(block.0, 0);
+        let (group, mut alike) = self.group_of(block.0, 0, count);
         let zone = self.zone_for(group, true)?;
         let most = count.min(self.zones.room(zone));
-        let alike = |ahead: &u64| self.group_of(block.0 + ahead, *ahead) == group;
-        let count = if self.grouping.asks_times() {
-            (0..most).take_while(alike).count() as u64
-        } else {
-            most
-        };
-        for block in block.0..block.0 + count {
-            if let Some(old) = self.map.get(block) {
-                self.kill(old);
+        while alike < most {
+            let (other, next) = self.group_of(block.0 + alike, alike, most - alike);
+            if other != group {
+                break;
             }
-            let place = self.zones.append(zone, block, self.now);
-            self.map.set(block, place);
-            self.now += 1;
+            alike += next;
         }
+        let count = alike.min(most);
+        self.kill(block.0, count, Dies::Overwritten);
+        let place = self.zones.append(zone, block.0, count, Some(self.now));
+        self.map.set(block.0, count, place);
+        self.now += count;
         self.fill(zone);
         self.written += count;
         self.counters.written_blocks += count;
@@ -166,12 +181,15 @@ impl Log {
         let (first, count) = self.cleaner.next()?;
         let Some(zone) = self.zone_for(first.group, false) else { return self.step_before() };
         let count = count.min(self.zones.room(zone));
-        for _ in 0..count {
-            let next = self.cleaner.appended();
-            let time = self.zones.time(next.place);
-            self.kill(next.place);
-            let place = self.zones.append(zone, next.block, time);
-            self.map.set(next.block, place);
+        let mut left = count;
+        while left > 0 {
+            let next = self.cleaner.upcoming();
+            let (time, count) = self.zones.times(next.place, left);
+            self.kill(next.block, count, Dies::Moved);
+            let place = self.zones.append(zone, next.block, count, time);
+            self.map.set(next.block, count, place);
+            self.cleaner.appended(count);
+            left -= count;
         }
         self.fill(zone);
         self.counters.moved_blocks += count;
@@ -227,7 +245,7 @@ impl Log {
         let victim = cleaner.victim().expect("it was chosen");
         let from = zones.group(victim);
         let dead = zones.live(victim) == 0;
-        if !dead && cleaner.gather(zones, |place| grouping.moved(from, *now - zones.time(place))) {
+        if !dead && cleaner.gather(zones, |time| grouping.moved(from, *now - time.unwrap_or(0))) {
             return self.move_on();
         }
         self.end_cleaning();
@@ -251,25 +269,23 @@ impl Log {
 
 impl Translation for Log {
     fn blocks(&self) -> u64 {
-        self.map.blocks()
+        self.blocks
     }
 
     fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
-        let map = &self.map;
-        pieces(block, count, out, |block| map.get(block.0).map_or(Place::Nowhere, Place::Native));
+        let runs = self.map.runs(block.0, block.0 + count);
+        let piece = |place: Option<u64>, count| Piece {
+            place: place.map_or(Place::Nowhere, Place::Native),
+            count,
+        };
+        join(runs.map(|(_, place, count)| piece(place, count)), out);
     }
 
     fn begin(&mut self, work: Work) {
         (self.work, self.written) = (work, 0);
         if let Work::Trim { block, count } = work {
-            let Log { map, zones, grouping, cleaner, now, .. } = self;
-            map.forget(block.0, count, |place| {
-                if let Some(zone) = zones.kill(place, *now)
-                    && cleaner.victim() != Some(zone)
-                {
-                    grouping.ended(zones.group(zone), *now - zones.opened(zone));
-                }
-            });
+            self.kill(block.0, count, Dies::Trimmed);
+            self.map.clear(block.0, count);
         }
     }
 

@@ -16,7 +16,7 @@ impl Log {
     /// the others. If no zone is free one is cleaned before the host writes.
     pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
         const NAME: &str = <Log as crate::translation::Make>::NAME;
-        saved.check(NAME, layout, self.map.blocks())?;
+        saved.check(NAME, layout, self.blocks)?;
         let group = self.grouping.written(None).min(self.groups - 1);
         self.zones.set_pointers(&saved.pointers, group);
         for &(first, piece) in &saved.runs {
@@ -24,13 +24,13 @@ impl Log {
                 let why = "this translation has no buffer";
                 return Err(misplaced(NAME, layout, first, piece.place, why));
             };
-            for ahead in 0..piece.count {
-                let (block, at) = (first.after(ahead), start + ahead);
-                self.zones.put(at, block.0).map_err(|other| {
-                    in_one(NAME, layout, Place::Native(at), block, Block(other))
+            for (ahead, place, count) in self.zones.parts(start, piece.count) {
+                self.zones.put(place, first.0 + ahead, count).map_err(|(other, at)| {
+                    let (place, block) = (Place::Native(place + at), first.after(ahead + at));
+                    in_one(NAME, layout, place, block, Block(other))
                 })?;
-                self.map.set(block.0, at);
             }
+            self.map.set(first.0, piece.count, start);
         }
         self.now = saved.pointers.iter().sum();
         let open = self.zones.settle(self.groups.into());

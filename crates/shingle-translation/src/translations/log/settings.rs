@@ -2,8 +2,8 @@
 
 use super::clean::Cleaner;
 use super::group::Grouping;
-use super::map::Map;
 use super::packed::NONE;
+use super::paged::Paged;
 use super::victim::Victim;
 use super::zones::{Keeps, Zones};
 use super::{GROUPS_MAX, Log};
@@ -90,8 +90,10 @@ impl Log {
             times: victim == Victim::CostBenefit || grouping.asks_times(),
             deaths: victim == Victim::Price,
         };
+        let blocks = u64::from(zones - spare) * zone_blocks;
         Ok(Log {
-            map: Map::new(u64::from(zones - spare) * zone_blocks),
+            blocks,
+            map: Paged::new(blocks),
             zones: Zones::new(zone_blocks, zones, keeps),
             open: [None; GROUPS_MAX],
             groups: groups as u8,

@@ -10,7 +10,7 @@ mod open;
 
 use shingle_core::parts::halved;
 
-use super::packed::{NONE, Packed};
+use super::paged::{Paged, parts};
 use super::victim::{Case, Victim};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,11 +38,10 @@ struct Zone {
     /// is in use, as of time `died`.
     deaths: f32,
     died: u64,
-    /// The host's block at each place below the write pointer; [`NONE`] where it is not the newest
-    /// copy. May be empty if the zone is free.
-    owners: Packed,
-    /// The times at which the host wrote them, if those are kept.
-    times: Packed,
+    /// The host's block at each place that has its newest copy.
+    owners: Paged,
+    /// The times at which the host wrote what is below the write pointer, if those are kept.
+    times: Paged,
 }
 
 /// An opened zone, and the step that must come before appends.
@@ -60,6 +59,29 @@ pub(super) struct Keeps {
     pub(super) times: bool,
     /// How many blocks of each zone became garbage lately.
     pub(super) deaths: bool,
+}
+
+/// How blocks become garbage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dies {
+    /// One by one, as time passes: the host writes others in their place.
+    Overwritten,
+    /// All at once, and other copies of them are written.
+    Moved,
+    /// All at once.
+    Trimmed,
+}
+
+impl Dies {
+    /// Returns when the `ahead`th block dies, if the first one dies now.
+    pub(super) fn time(self, now: u64, ahead: u64) -> u64 {
+        if self == Dies::Overwritten { now + ahead } else { now }
+    }
+}
+
+/// Returns [`Zone::deaths`] as of now, when `used` blocks are in use.
+fn deaths(zone: &Zone, now: u64, used: u64) -> f32 {
+    halved(zone.deaths, now - zone.died, used.max(1) as f32)
 }
 
 #[derive(Clone, Debug)]
@@ -134,19 +156,38 @@ impl Zones {
         self.all[zone as usize].opened
     }
 
+    /// Returns the [`parts`] of places that lie in one zone each.
+    pub(super) fn parts(
+        &self,
+        place: u64,
+        count: u64,
+    ) -> impl Iterator<Item = (u64, u64, u64)> + use<> {
+        parts(self.zone_blocks, place, count)
+    }
+
     fn split(&self, place: u64) -> (usize, u64) {
         ((place / self.zone_blocks) as usize, place % self.zone_blocks)
     }
 
-    /// Returns the block whose newest copy is at `offset` of `zone`.
-    pub(super) fn owner(&self, zone: u32, offset: u64) -> Option<u64> {
-        Some(self.all[zone as usize].owners.get(offset)).filter(|&owner| owner != NONE)
+    /// Returns the live blocks of `zone` from `offset` up to `end`, in runs: the offset of the first
+    /// one, the block, and how many follow each other in both.
+    pub(super) fn live_runs(
+        &self,
+        zone: u32,
+        offset: u64,
+        end: u64,
+    ) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let runs = self.all[zone as usize].owners.runs(offset, end);
+        runs.filter_map(|(offset, block, count)| block.map(|block| (offset, block, count)))
     }
 
-    /// Returns the time at which the host wrote the block at `place`; 0 if times are not kept.
-    pub(super) fn time(&self, place: u64) -> u64 {
+    /// Returns the time at which the host wrote the block at `place`, if it is known, and how many
+    /// of `most` blocks of the zone from there on were written each at the next time, or at no known
+    /// one either.
+    pub(super) fn times(&self, place: u64, most: u64) -> (Option<u64>, u64) {
         let (zone, offset) = self.split(place);
-        if self.keeps.times { self.all[zone].times.get(offset) } else { 0 }
+        let most = most.min(self.zone_blocks - offset);
+        if self.keeps.times { self.all[zone].times.run(offset, most) } else { (None, most) }
     }
 
     /// Opens a free zone for a group.
@@ -160,8 +201,6 @@ impl Zones {
             (of.state, of.group, of.opened, of.youngest) = (State::Open, group, now, 0);
             (of.deaths, of.died) = (0.0, now);
             let reset = core::mem::take(&mut of.pointer) > 0;
-            of.owners.clear();
-            of.times.clear();
             return Opened { zone, commit, reset };
         }
         let zone = self.all.len() as u32;
@@ -175,8 +214,8 @@ impl Zones {
             youngest: 0,
             deaths: 0.0,
             died: now,
-            owners: Packed::default(),
-            times: Packed::default(),
+            owners: Paged::new(self.zone_blocks),
+            times: Paged::new(if self.keeps.times { self.zone_blocks } else { 0 }),
         });
         Opened { zone, commit, reset: false }
     }
@@ -186,21 +225,24 @@ impl Zones {
         self.ready.append(&mut self.dead);
     }
 
-    /// Appends a block, written by the host at `time`. Returns its place.
-    pub(super) fn append(&mut self, zone: u32, block: u64, time: u64) -> u64 {
+    /// Appends blocks, the first one written by the host at `time`, each next one at the next time,
+    /// if that is known. Returns the place of the first.
+    pub(super) fn append(&mut self, zone: u32, block: u64, count: u64, time: Option<u64>) -> u64 {
         let of = &mut self.all[zone as usize];
-        debug_assert!(of.state == State::Open && u64::from(of.pointer) < self.zone_blocks);
-        of.owners.push(block, self.zone_blocks);
-        if self.keeps.times {
-            of.times.push(time, self.zone_blocks);
+        let offset = u64::from(of.pointer);
+        debug_assert!(of.state == State::Open && count <= self.zone_blocks - offset);
+        of.owners.set(offset, count, block);
+        if let Some(time) = time {
+            if self.keeps.times {
+                of.times.set(offset, count, time);
+            }
+            of.youngest = of.youngest.max(time + count - 1);
         }
-        let place = u64::from(zone) * self.zone_blocks + u64::from(of.pointer);
-        of.pointer += 1;
-        of.live += 1;
-        of.youngest = of.youngest.max(time);
-        self.used += 1;
-        self.live += 1;
-        place
+        of.pointer += count as u32;
+        of.live += count as u32;
+        self.used += count;
+        self.live += count;
+        u64::from(zone) * self.zone_blocks + offset
     }
 
     /// Closes `zone` if it has no room left. Returns whether it did, and whether the zone is
@@ -215,21 +257,33 @@ impl Zones {
         (true, self.bury(zone))
     }
 
-    /// Marks the block at `place` as garbage from time `now` on. Returns the zone if that leaves it
-    /// dead.
+    /// Marks `count` blocks of one zone, from `place` on, as garbage from time `now` on. They are the
+    /// `ahead`th and next ones of those that die so. Returns the zone if that leaves it dead.
     #[inline]
-    pub(super) fn kill(&mut self, place: u64, now: u64) -> Option<u32> {
+    pub(super) fn kill(
+        &mut self,
+        place: u64,
+        count: u64,
+        now: u64,
+        ahead: u64,
+        how: Dies,
+    ) -> Option<u32> {
         let (zone, offset) = self.split(place);
         if self.keeps.deaths {
-            let deaths = self.deaths(&self.all[zone], now) + 1.0;
-            (self.all[zone].deaths, self.all[zone].died) = (deaths, now);
+            for ahead in ahead..ahead + count {
+                let now = how.time(now, ahead);
+                // New copies of those before it are in use by then.
+                let used = self.used + if how == Dies::Trimmed { 0 } else { ahead };
+                let of = &mut self.all[zone];
+                (of.deaths, of.died) = (deaths(of, now, used) + 1.0, now);
+            }
         }
         let of = &mut self.all[zone];
-        debug_assert!(of.owners.get(offset) != NONE, "it was live");
-        of.owners.set(offset, NONE);
-        of.live -= 1;
-        self.live -= 1;
-        self.reclaimable += u64::from(of.state == State::Full);
+        debug_assert!(of.owners.runs(offset, offset + count).all(|run| run.1.is_some()), "live");
+        of.owners.clear(offset, count);
+        of.live -= count as u32;
+        self.live -= count;
+        self.reclaimable += if of.state == State::Full { count } else { 0 };
         (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
     }
 
@@ -240,6 +294,7 @@ impl Zones {
             return false;
         }
         of.state = State::Free;
+        of.times.clear(0, if self.keeps.times { self.zone_blocks } else { 0 });
         self.used -= self.zone_blocks;
         self.reclaimable -= self.zone_blocks;
         self.dead.push(zone);
@@ -266,19 +321,14 @@ impl Zones {
             live: zone.live.into(),
             blocks: self.zone_blocks,
             age: now - zone.youngest,
-            deaths: self.deaths(zone, now),
+            deaths: deaths(zone, now, self.used),
         }
-    }
-
-    /// [`Zone::deaths`] as of now.
-    fn deaths(&self, zone: &Zone, now: u64) -> f32 {
-        halved(zone.deaths, now - zone.died, self.used.max(1) as f32)
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
         let lists = (self.dead.capacity() + self.ready.capacity()) * size_of::<u32>();
-        let packed = self.all.iter().map(|of| of.owners.memory_bytes() + of.times.memory_bytes());
-        (self.all.capacity() * size_of::<Zone>() + lists) as u64 + packed.sum::<u64>()
+        let paged = self.all.iter().map(|of| of.owners.memory_bytes() + of.times.memory_bytes());
+        (self.all.capacity() * size_of::<Zone>() + lists) as u64 + paged.sum::<u64>()
     }
 
     /// Panics if a count is wrong. `place` returns the place of a block.
@@ -286,17 +336,16 @@ impl Zones {
         let (mut used, mut live, mut reclaimable, mut free) = (0, 0, 0, 0);
         for (at, zone) in (0..).zip(&self.all) {
             let mut here = 0;
-            for offset in 0..zone.owners.len() as u64 {
-                if let Some(owner) = self.owner(at, offset) {
-                    let wanted = u64::from(at) * self.zone_blocks + offset;
-                    assert_eq!(place(owner), Some(wanted), "the map names it");
-                    here += 1;
+            for (offset, block, count) in self.live_runs(at, 0, self.zone_blocks) {
+                assert!(offset + count <= zone.pointer.into(), "zone {at} is written up to there");
+                let first = u64::from(at) * self.zone_blocks + offset;
+                for ahead in 0..count {
+                    assert_eq!(place(block + ahead), Some(first + ahead), "the map names it");
                 }
+                here += count;
             }
             assert_eq!(here, u64::from(zone.live), "live blocks of zone {at}");
-            let free_now = zone.state == State::Free;
-            assert!(free_now || zone.owners.len() as u64 == u64::from(zone.pointer), "zone {at}");
-            free += u32::from(free_now);
+            free += u32::from(zone.state == State::Free);
             if zone.state == State::Full {
                 assert!(here > 0, "a full zone without a live block is free");
                 reclaimable += self.zone_blocks - here;

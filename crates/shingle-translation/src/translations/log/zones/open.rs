@@ -3,12 +3,13 @@
 //!
 //! [`settle`]: Zones::settle
 
-use super::{NONE, Packed, State, Zone, Zones};
+use super::{Paged, State, Zone, Zones};
 
 impl Zones {
     /// Sets write pointers. Blocks written there count for `group`.
     pub(in super::super) fn set_pointers(&mut self, pointers: &[u64], group: u8) {
         let written = pointers.iter().rposition(|&pointer| pointer > 0).map_or(0, |last| last + 1);
+        let times = if self.keeps.times { self.zone_blocks } else { 0 };
         self.all.extend(pointers[..written].iter().map(|&pointer| Zone {
             state: State::Open,
             group,
@@ -18,29 +19,29 @@ impl Zones {
             youngest: 0,
             deaths: 0.0,
             died: 0,
-            owners: Packed::default(),
-            times: Packed::default(),
+            owners: Paged::new(self.zone_blocks),
+            // At no known time.
+            times: Paged::new(times),
         }));
     }
 
-    /// Adds `block` at `place`, below a write pointer. Returns the other block as an error if there
-    /// is one.
-    pub(in super::super) fn put(&mut self, place: u64, block: u64) -> Result<(), u64> {
+    /// Adds blocks at `place`, below the write pointer of one zone. If there are others, returns the
+    /// first one, and how many blocks behind `place` it is, as an error.
+    pub(in super::super) fn put(
+        &mut self,
+        place: u64,
+        block: u64,
+        count: u64,
+    ) -> Result<(), (u64, u64)> {
         let (zone, offset) = self.split(place);
+        if let Some((at, other, _)) = self.live_runs(zone as u32, offset, offset + count).next() {
+            return Err((other, at - offset));
+        }
         let of = &mut self.all[zone];
-        if of.owners.len() == 0 {
-            of.owners = Packed::none(of.pointer as usize);
-            of.times = Packed::zeros(if self.keeps.times { of.pointer as usize } else { 0 });
-        }
-        match of.owners.get(offset) {
-            NONE => {
-                of.owners.set(offset, block);
-                of.live += 1;
-                self.live += 1;
-                Ok(())
-            }
-            other => Err(other),
-        }
+        of.owners.set(offset, count, block);
+        of.live += count as u32;
+        self.live += count;
+        Ok(())
     }
 
     /// Completes the zones when all live blocks were added. Zones without a live block are free. Of
@@ -85,9 +86,10 @@ mod tests {
         let mut zones = Zones::new(4, 5, Keeps { times, deaths: false });
         zones.set_pointers(&[4, 3, 2, 1, 0], 3);
         for (place, block) in [(1, 70), (4, 71), (5, 72), (9, 73)] {
-            assert_eq!(zones.put(place, block), Ok(()));
+            assert_eq!(zones.put(place, block, 1), Ok(()));
         }
-        assert_eq!(zones.put(5, 74), Err(72));
+        assert_eq!(zones.put(5, 74, 1), Err((72, 0)));
+        assert_eq!(zones.put(8, 74, 2), Err((73, 1)));
         zones
     }
 
@@ -117,9 +119,13 @@ mod tests {
 
     #[test]
     fn times_are_kept_only_where_they_are_asked_for() {
-        let kept = |zones: Zones| zones.all.iter().map(|of| of.times.len()).collect::<Vec<_>>();
-        assert_eq!(kept(zones(true)), [4, 3, 2, 0]);
-        assert_eq!(kept(zones(false)), [0; 4]);
+        for (times, kept) in [(true, Some(17)), (false, None)] {
+            let mut zones = zones(times);
+            assert_eq!(zones.settle(4), [2, 1]);
+            assert_eq!(zones.append(2, 80, 2, Some(16)), 10);
+            // It is not known when the others were written.
+            assert_eq!((zones.times(9, 1).0, zones.times(11, 1).0), (None, kept));
+        }
     }
 
     #[test]
