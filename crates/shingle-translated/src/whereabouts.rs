@@ -1,8 +1,8 @@
 //! The places of the host's blocks: the map that readers use, and that is saved.
 //!
-//! The blocks of the host are divided into chunks of the size of a zone. A chunk has its runs in
-//! order, sixteen bytes each; blocks in no run are stored nowhere. Neighbours that are stored
-//! together always form one run, so that changes can be detected.
+//! The blocks of the host are divided into chunks of the size of a zone, 64 MiB at most. A chunk has
+//! its runs in order, sixteen bytes each; blocks in no run are stored nowhere. Neighbours that are
+//! stored together always form one run, so that changes can be detected.
 
 use std::ops::Range;
 
@@ -59,6 +59,10 @@ impl Packed {
     }
 }
 
+/// The most blocks of a chunk: each change moves what is behind it in the chunk, half of 256 KiB where all
+/// blocks lie apart.
+const CHUNK_BLOCKS_MAX: u64 = 16_384;
+
 /// The map of places; see the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Whereabouts {
@@ -69,8 +73,9 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// A map without any place.
-    pub(crate) fn new(blocks: u64, chunk_blocks: u64) -> Whereabouts {
+    /// A map without any place, of blocks in zones of this size.
+    pub(crate) fn new(blocks: u64, zone_blocks: u64) -> Whereabouts {
+        let chunk_blocks = zone_blocks.min(CHUNK_BLOCKS_MAX);
         let chunks = blocks.div_ceil(chunk_blocks) as usize;
         Whereabouts { chunk_blocks, chunks: vec![Vec::new(); chunks], blocks, runs: 0 }
     }
@@ -148,6 +153,10 @@ impl Whereabouts {
             }
         }
         self.runs = self.runs + count as u64 - (to - from) as u64;
+        if runs.len() - (to - from) + count > runs.capacity() {
+            // By a quarter: most of the memory is in such lists.
+            runs.reserve_exact(runs.len() / 4 + 2);
+        }
         runs.splice(from..to, joined.into_iter().flatten());
         if runs.is_empty() {
             *runs = Vec::new();
@@ -287,12 +296,13 @@ mod tests {
         let mut map = Whereabouts::new(200_000, 65_536);
         let piece = |place, count| Piece { place, count };
         assert!(map.set(Block(1000), piece(Place::Native(5), 100_000)));
-        assert_eq!(map.runs(), 2);
+        // Blocks 1,000 to 100,999 are in seven chunks of 16,384.
+        assert_eq!(map.runs(), 7);
         assert!(map.set(Block(1100), piece(Place::Buffer(7), 1)));
-        assert_eq!(map.runs(), 4);
+        assert_eq!(map.runs(), 9);
         assert!(!map.set(Block(1101), piece(Place::Native(106), 20)));
         assert!(map.set(Block(1100), piece(Place::Native(105), 1)));
-        assert_eq!(map.runs(), 2);
+        assert_eq!(map.runs(), 7);
         assert_eq!(map.first(Block(1500), 10), piece(Place::Native(505), 10));
         assert_eq!(map.first(Block(0), 5000), piece(Place::Nowhere, 1000));
         assert!(map.set(Block(0), piece(Place::Nowhere, 200_000)));

@@ -37,7 +37,7 @@ pub mod translations;
 
 pub use executor::{Action, Cause, Executor};
 pub use translation::{
-    BufferState, Counters, Layout, Make, NoQueue, Piece, Place, Queue, Saved, Step, Translation,
-    Work,
+    BufferState, Counters, Layout, Make, NoQueue, Piece, Place, Queue, Saved, SavedMap, Step,
+    Translation, Work,
 };
 pub use translations::Entry;

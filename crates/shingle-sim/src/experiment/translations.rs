@@ -352,7 +352,7 @@ impl Translator {
         let drive = self.over.on_zones(name, drive, Some(self.costs))?;
         let (entry, params) = (self.over.entry, &self.over.params);
         let made = match &self.filled {
-            Some(saved) => entry.open(params, self.layout, saved),
+            Some(saved) => entry.open(params, self.layout, saved.as_ref()),
             None => self.over.make(self.layout),
         };
         let made = made.map_err(|error| usage(format!("-t {}: {error}", entry.name)))?;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, RwLock};
 use shingle_core::params::Params;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
-use shingle_translation::{Entry, Layout, Piece, Place, Saved, Translation, translations};
+use shingle_translation::{Entry, Layout, Piece, Place, SavedMap, Translation, translations};
 use shingle_zoned::{Condition, Geometry, ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
@@ -107,6 +107,22 @@ fn give_up_unknown(
     gone
 }
 
+/// A map that was compared with the zones. It can have hundreds of millions of runs, so it is not copied.
+struct Compared<'a> {
+    whereabouts: &'a Whereabouts,
+    pointers: Vec<u64>,
+}
+
+impl SavedMap for Compared<'_> {
+    fn runs(&self) -> Box<dyn Iterator<Item = (Block, Piece)> + '_> {
+        Box::new(self.whereabouts.all())
+    }
+
+    fn pointers(&self) -> &[u64] {
+        &self.pointers
+    }
+}
+
 /// Opens the translation that the superblock names, from a map that was compared with the zones.
 fn translation(
     disk: &dyn ZonedDisk,
@@ -120,10 +136,8 @@ fn translation(
     for (name, value) in &superblock.params {
         params.set(name, value).map_err(|error| unusable(format!("{}: {error}", entry.name)))?;
     }
-    let saved = Saved {
-        runs: whereabouts.all().collect(),
-        pointers: survey.table.pointers.iter().map(|pointer| (*pointer).into()).collect(),
-    };
+    let pointers = survey.table.pointers.iter().map(|pointer| (*pointer).into()).collect();
+    let saved = Compared { whereabouts, pointers };
     let damaged = |what: String| OpenError::Damaged { disk: disk.name().to_owned(), what };
     let translation = entry.open(&params, layout(superblock), &saved).map_err(damaged)?;
     if translation.blocks() != superblock.blocks {

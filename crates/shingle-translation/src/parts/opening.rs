@@ -1,7 +1,7 @@
 //! Opening a translation from a saved map: the common parts.
 
 use super::native::Native;
-use crate::translation::{Layout, Piece, Place, Saved, lies, refusal};
+use crate::translation::{Layout, Piece, Place, SavedMap, lies, refusal};
 use shingle_core::units::{Block, Zone};
 
 /// A run of blocks in the buffer.
@@ -23,13 +23,13 @@ impl InBuffer {
 pub(crate) fn in_buffer(
     name: &str,
     layout: Layout,
-    saved: &Saved,
+    saved: &dyn SavedMap,
 ) -> Result<Vec<InBuffer>, String> {
-    let of_buffer = |&(block, Piece { place, count }): &(Block, Piece)| match place {
+    let of_buffer = |(block, Piece { place, count }): (Block, Piece)| match place {
         Place::Buffer(at) => Some(InBuffer { at, block, count }),
         Place::Native(_) | Place::Nowhere => None,
     };
-    let mut runs: Vec<InBuffer> = saved.runs.iter().filter_map(of_buffer).collect();
+    let mut runs: Vec<InBuffer> = saved.runs().filter_map(of_buffer).collect();
     runs.sort_unstable_by_key(|run| run.at);
     for two in runs.windows(2) {
         if two[0].at + two[0].count > two[1].at {
@@ -41,8 +41,8 @@ pub(crate) fn in_buffer(
 }
 
 /// Returns the runs in zones: first block, place, and count.
-pub(crate) fn in_zones(saved: &Saved) -> impl Iterator<Item = (Block, u64, u64)> + '_ {
-    saved.runs.iter().filter_map(|&(block, Piece { place, count })| match place {
+pub(crate) fn in_zones(saved: &dyn SavedMap) -> impl Iterator<Item = (Block, u64, u64)> + '_ {
+    saved.runs().filter_map(|(block, Piece { place, count })| match place {
         Place::Native(at) => Some((block, at, count)),
         Place::Buffer(_) | Place::Nowhere => None,
     })
@@ -84,12 +84,17 @@ pub(crate) fn misplaced(
 impl Native {
     /// Takes the write pointers of a checked map. Refuses blocks in zones that are not in their
     /// native places.
-    pub(crate) fn open(&mut self, name: &str, layout: Layout, saved: &Saved) -> Result<(), String> {
+    pub(crate) fn open(
+        &mut self,
+        name: &str,
+        layout: Layout,
+        saved: &dyn SavedMap,
+    ) -> Result<(), String> {
         if let Some((block, at, _)) = in_zones(saved).find(|&(block, at, _)| block.0 != at) {
             let why = "its zone keeps blocks in their places";
             return Err(misplaced(name, layout, block, Place::Native(at), why));
         }
-        for (zone, &pointer) in (0..).map(Zone).zip(&saved.pointers) {
+        for (zone, &pointer) in (0..).map(Zone).zip(saved.pointers()) {
             self.set_pointer(zone, pointer);
         }
         Ok(())

@@ -5,7 +5,7 @@ mod step;
 
 use std::ops::Range;
 
-pub use self::saved::Saved;
+pub use self::saved::{Saved, SavedMap};
 pub(crate) use self::saved::{lies, refusal};
 pub use self::step::{Piece, Place, Step};
 use shingle_core::params::{Param, Params};
@@ -213,5 +213,5 @@ pub trait Make: Translation + Sized + 'static {
     /// translation: a block or place that does not exist, two blocks in one place, a block at or
     /// above its zone's write pointer or where this translation would not put it. In one line that
     /// names block and place.
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String>;
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String>;
 }

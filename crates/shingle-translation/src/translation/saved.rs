@@ -17,6 +17,25 @@ pub struct Saved {
     pub pointers: Vec<u64>,
 }
 
+/// A [`Saved`] map in whatever form: that of a disk can be larger than what is made of it.
+pub trait SavedMap {
+    /// Returns [`Saved::runs`].
+    fn runs(&self) -> Box<dyn Iterator<Item = (Block, Piece)> + '_>;
+
+    /// Returns [`Saved::pointers`].
+    fn pointers(&self) -> &[u64];
+}
+
+impl SavedMap for Saved {
+    fn runs(&self) -> Box<dyn Iterator<Item = (Block, Piece)> + '_> {
+        Box::new(self.runs.iter().copied())
+    }
+
+    fn pointers(&self) -> &[u64] {
+        &self.pointers
+    }
+}
+
 impl Saved {
     /// Returns the map of an empty disk.
     #[must_use]
@@ -41,25 +60,27 @@ impl Saved {
             pointers: (0..zones).map(|zone| translation.write_pointer(Zone(zone))).collect(),
         }
     }
+}
 
+impl dyn SavedMap + '_ {
     /// Refuses what cannot be the map of any translation with this number of `blocks`: see
     /// [`Make::open`](super::Make::open). It does not detect two blocks in one place. `name` is the
     /// translation, for the error.
     pub(crate) fn check(&self, name: &str, layout: Layout, blocks: u64) -> Result<(), String> {
         let refused = |why: String| Err(refusal(name, &why));
         let Layout { zone_blocks, buffer_blocks, zones } = layout;
-        let pointers = self.pointers.len();
+        let pointers = self.pointers().len();
         if pointers != zones as usize {
             return refused(format!("it has {pointers} write pointers for {zones} zones"));
         }
-        if let Some(zone) = self.pointers.iter().position(|&pointer| pointer > zone_blocks) {
-            let pointer = self.pointers[zone];
+        if let Some(zone) = self.pointers().iter().position(|&pointer| pointer > zone_blocks) {
+            let pointer = self.pointers()[zone];
             return refused(format!(
                 "the write pointer of zone {zone}, {pointer}, is behind its end"
             ));
         }
         let mut next = 0;
-        for &(Block(block), Piece { place, count }) in &self.runs {
+        for (Block(block), Piece { place, count }) in self.runs() {
             let end = block.checked_add(count).filter(|&end| end <= blocks && count > 0);
             let Some(end) = end else {
                 return refused(format!(
@@ -97,7 +118,7 @@ impl Saved {
         while at < start + count {
             let (zone, offset) = (at / zone_blocks, at % zone_blocks);
             let end = ((zone + 1) * zone_blocks).min(start + count);
-            let below = self.pointers[zone as usize].saturating_sub(offset);
+            let below = self.pointers()[zone as usize].saturating_sub(offset);
             if below < end - at {
                 return Some(at - start + below);
             }

@@ -1,13 +1,13 @@
 //! The registry's entry of a translation.
 
-use crate::translation::{Layout, Make, Saved, Translation};
+use crate::translation::{Layout, Make, SavedMap, Translation};
 use shingle_core::params::{Param, Params};
 
 /// The parameter of [`Entry::limit_open`].
 const OPEN: &str = "open";
 
 type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
-type Opener = fn(&Params, Layout, &Saved) -> Result<Box<dyn Translation>, String>;
+type Opener = fn(&Params, Layout, &dyn SavedMap) -> Result<Box<dyn Translation>, String>;
 
 /// The registry's entry of a translation.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl Entry {
         &self,
         params: &Params,
         layout: Layout,
-        saved: &Saved,
+        saved: &dyn SavedMap,
     ) -> Result<Box<dyn Translation>, String> {
         (self.open)(params, layout, saved)
     }

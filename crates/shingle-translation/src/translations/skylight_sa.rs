@@ -12,7 +12,7 @@
 
 use crate::parts::{Buffered, FRESH, InBuffer, Native, WriteBack, in_buffer, misplaced};
 use crate::translation::{
-    BufferState, Counters, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Place, Queue, SavedMap, Step, Translation, Work,
 };
 use core::ops::Range;
 use shingle_core::param;
@@ -235,7 +235,7 @@ impl Make for SkylightSa {
     }
     /// Assumes that a bucket is in use up to its last live block, and that its blocks were appended
     /// in the order of their places, as they were.
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         let mut opened = Self::new(params, layout)?;
         saved.check(Self::NAME, layout, opened.native.blocks())?;
         opened.native.open(Self::NAME, layout, saved)?;

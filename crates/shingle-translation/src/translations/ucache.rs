@@ -12,7 +12,7 @@
 //!   empty zone, as segments have no room for a whole chunk.
 
 use super::dm_zoned::{DmZoned, FRESH, HIGH, LOW, RESERVED};
-use crate::translation::{Layout, Make, Saved};
+use crate::translation::{Layout, Make, SavedMap};
 use shingle_core::param;
 use shingle_core::params::{Param, Params};
 
@@ -38,7 +38,7 @@ impl Make for DmZoned<true> {
         Ok(made.promoting(params.part_of("promote", layout.zone_blocks as u32)))
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

@@ -33,7 +33,7 @@ mod tests;
 
 use crate::parts::{Native, WriteBack, pieces};
 use crate::translation::{
-    BufferState, Counters, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Place, Queue, SavedMap, Step, Translation, Work,
 };
 use chunks::Chunks;
 use classify::Window;
@@ -134,7 +134,7 @@ impl Make for Amphisbaena {
         })
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Self::new(params, layout)?.opened(layout, saved)
     }
 }

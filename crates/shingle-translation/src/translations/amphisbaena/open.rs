@@ -2,7 +2,7 @@
 
 use super::Amphisbaena;
 use crate::parts::{InBuffer, in_buffer, in_zones, misplaced};
-use crate::translation::{Layout, Make, Place, Saved};
+use crate::translation::{Layout, Make, Place, SavedMap};
 use shingle_core::units::Block;
 use std::cmp::Reverse;
 
@@ -24,10 +24,10 @@ impl Amphisbaena {
     /// frame has more; else the HFB had obtained it. Roles, ghosts and shadows, and the sizes of
     /// requests are forgotten: the blocks of the HFB enter it anew, in the order of their places.
     /// Below a zone's write pointer, the blocks that the map has there or in the buffer are valid.
-    pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    pub(super) fn opened(mut self, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         saved.check(Self::NAME, layout, self.native.blocks())?;
         self.native.open(Self::NAME, layout, saved)?;
-        for (zone, &pointer) in (0..).zip(&saved.pointers).filter(|&(_, &pointer)| pointer > 0) {
+        for (zone, &pointer) in (0..).zip(saved.pointers()).filter(|&(_, &pointer)| pointer > 0) {
             let number = self.touch(zone);
             self.zones.get_mut(number).write_pointer = pointer as u32;
         }

@@ -36,7 +36,7 @@
 
 use crate::parts::{countable, pieces};
 use crate::translation::{
-    BufferState, Counters, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Queue, SavedMap, Step, Translation, Work,
 };
 use chunks::Chunks;
 use copy::{Copy, To};
@@ -208,7 +208,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         mut self,
         name: &str,
         layout: Layout,
-        saved: &Saved,
+        saved: &dyn SavedMap,
     ) -> Result<Self, String> {
         saved.check(name, layout, self.chunks.blocks())?;
         self.chunks.open(name, layout, saved)?;
@@ -330,7 +330,7 @@ impl Make for DmZoned<false> {
         DmZoned::over(Self::NAME, params, layout, layout.zone_blocks.max(1))
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

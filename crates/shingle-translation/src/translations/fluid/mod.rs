@@ -20,7 +20,7 @@
 
 use crate::parts::{Buffered, FRESH, Native, WriteBack};
 use crate::translation::{
-    BufferState, Counters, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+    BufferState, Counters, Layout, Make, Piece, Queue, SavedMap, Step, Translation, Work,
 };
 use requeue::Requeue;
 use shingle_core::param;
@@ -263,7 +263,7 @@ impl Make for Fluid<false> {
         Fluid::over(Self::NAME, params, layout)
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }
@@ -290,7 +290,7 @@ impl Make for Fluid<true> {
         Ok(fluid)
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }

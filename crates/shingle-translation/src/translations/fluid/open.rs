@@ -2,7 +2,7 @@
 
 use super::Fluid;
 use crate::parts::{InBuffer, behind_most_free, in_buffer};
-use crate::translation::{Layout, Saved};
+use crate::translation::{Layout, SavedMap};
 
 impl<const LOOP: bool> Fluid<LOOP> {
     /// Restores the log, which is empty so far, from a map.
@@ -15,7 +15,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
         mut self,
         name: &str,
         layout: Layout,
-        saved: &Saved,
+        saved: &dyn SavedMap,
     ) -> Result<Self, String> {
         saved.check(name, layout, self.native.blocks())?;
         self.native.open(name, layout, saved)?;
@@ -42,7 +42,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translation::{Make, Piece, Place};
+    use crate::translation::{Make, Piece, Place, Saved};
     use shingle_core::params::Params;
     use shingle_core::units::{Block, Zone};
 

@@ -2,7 +2,7 @@
 
 use super::Log;
 use crate::parts::{in_one, misplaced};
-use crate::translation::{Layout, Place, Saved, refusal};
+use crate::translation::{Layout, Place, SavedMap, refusal};
 use shingle_core::units::Block;
 
 impl Log {
@@ -14,12 +14,12 @@ impl Log {
     /// blocks have been written, and for the first time. So `cost-benefit` and `price` behave as
     /// `greedy` among them, and `sepbit` learns anew. A zone that was being cleaned is treated like
     /// the others. If no zone is free one is cleaned before the host writes.
-    pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    pub(super) fn opened(mut self, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         const NAME: &str = <Log as crate::translation::Make>::NAME;
         saved.check(NAME, layout, self.blocks)?;
         let group = self.grouping.written(None).min(self.groups - 1);
-        self.zones.set_pointers(&saved.pointers, group);
-        for &(first, piece) in &saved.runs {
+        self.zones.set_pointers(saved.pointers(), group);
+        for (first, piece) in saved.runs() {
             let Place::Native(start) = piece.place else {
                 let why = "this translation has no buffer";
                 return Err(misplaced(NAME, layout, first, piece.place, why));
@@ -32,7 +32,7 @@ impl Log {
             }
             self.map.set(first.0, piece.count, start);
         }
-        self.now = saved.pointers.iter().sum();
+        self.now = saved.pointers().iter().sum();
         let open = self.zones.settle(self.groups.into());
         let (few, last) = (self.zones.free() < 2, self.groups - 1);
         let groups = (0..=last).cycle().skip(if few { last.into() } else { 0 });
@@ -52,7 +52,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translation::{Make, Piece};
+    use crate::translation::{Make, Piece, Saved};
     use shingle_core::params::Params;
 
     #[test]

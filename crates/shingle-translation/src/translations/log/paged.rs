@@ -135,7 +135,7 @@ fn make_room(runs: &mut Vec<Run>, first: usize, replaced: usize, count: usize) {
     if after > before {
         if after > runs.capacity() {
             // By a quarter: most of the memory is in such lists.
-            runs.reserve_exact(before / 4 + 2);
+            runs.reserve_exact((before / 4).max(6));
         }
         runs.resize(after, Run(0));
     }

@@ -8,7 +8,7 @@ use super::victim::Victim;
 use super::zones::{Keeps, Zones};
 use super::{GROUPS_MAX, Log};
 use crate::parts::countable;
-use crate::translation::{Counters, Layout, Make, Saved, Work};
+use crate::translation::{Counters, Layout, Make, SavedMap, Work};
 use shingle_core::param;
 use shingle_core::params::{Param, Params};
 
@@ -55,7 +55,7 @@ impl Make for Log {
         Log::made(params, layout)
     }
 
-    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+    fn open(params: &Params, layout: Layout, saved: &dyn SavedMap) -> Result<Self, String> {
         Log::made(params, layout)?.opened(layout, saved)
     }
 }

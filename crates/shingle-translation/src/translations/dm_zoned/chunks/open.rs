@@ -2,7 +2,7 @@
 
 use super::{Chunks, NONE};
 use crate::parts::{InBuffer, behind_most_free, in_buffer, in_zones, misplaced};
-use crate::translation::{Layout, Place, Saved};
+use crate::translation::{Layout, Place, SavedMap};
 
 impl Chunks {
     /// Assigns to chunks, of which nothing is written yet, the zones and segments in which a
@@ -14,9 +14,9 @@ impl Chunks {
         &mut self,
         name: &str,
         layout: Layout,
-        saved: &Saved,
+        saved: &dyn SavedMap,
     ) -> Result<(), String> {
-        self.pointers = saved.pointers.iter().map(|&pointer| pointer as u32).collect();
+        self.pointers = saved.pointers().iter().map(|&pointer| pointer as u32).collect();
         let mut zones = vec![NONE; layout.zones as usize];
         for (block, at, count) in in_zones(saved) {
             let mut done = 0;
@@ -45,7 +45,7 @@ impl Chunks {
             }
         }
         let unused = |wanted: bool| {
-            let numbered = (0..).zip(zones.iter().zip(&saved.pointers));
+            let numbered = (0..).zip(zones.iter().zip(saved.pointers()));
             numbered
                 .filter(move |&(_, (&owner, &pointer))| owner == NONE && (pointer == 0) == wanted)
                 .map(|(zone, _)| zone)
@@ -54,7 +54,12 @@ impl Chunks {
         self.open_segments(name, layout, saved)
     }
 
-    fn open_segments(&mut self, name: &str, layout: Layout, saved: &Saved) -> Result<(), String> {
+    fn open_segments(
+        &mut self,
+        name: &str,
+        layout: Layout,
+        saved: &dyn SavedMap,
+    ) -> Result<(), String> {
         let mut runs = in_buffer(name, layout, saved)?;
         let (oldest, _) = behind_most_free(&runs, layout.buffer_blocks);
         runs.rotate_left(oldest);
@@ -116,7 +121,7 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translation::Piece;
+    use crate::translation::{Piece, Saved};
     use shingle_core::units::Block;
 
     #[test]
