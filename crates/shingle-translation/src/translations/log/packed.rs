@@ -22,26 +22,23 @@ pub(super) fn counts_on(number: u64, next: u64) -> bool {
     next == counted_on(number, 1) && (number == NONE) == (next == NONE)
 }
 
+/// Sets after which the runs of a page are counted.
+const SETS: u32 = 1024;
+
 /// A page of such numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
-    /// The number of runs.
-    runs: u32,
+    /// Sets since the runs were counted.
+    sets: u32,
     bytes: [u8; PAGE as usize * BYTES],
 }
 
 impl Packed {
-    /// Creates a page of `runs` runs, whose numbers are these.
-    pub(super) fn new(runs: usize, numbers: impl Iterator<Item = u64>) -> Box<Packed> {
-        let bytes = [0xFF; PAGE as usize * BYTES];
-        let mut page = Box::new(Packed { runs: runs as u32, bytes });
+    /// Creates a page that has these numbers, and none behind them.
+    pub(super) fn new(numbers: impl Iterator<Item = u64>) -> Box<Packed> {
+        let mut page = Box::new(Packed { sets: 0, bytes: [0xFF; PAGE as usize * BYTES] });
         (0..PAGE).zip(numbers).for_each(|(at, number)| page.put(at, number));
         page
-    }
-
-    /// Returns the number of runs: of numbers that count on, or of places without any.
-    pub(super) fn runs(&self) -> usize {
-        self.runs as usize
     }
 
     #[inline]
@@ -52,36 +49,30 @@ impl Packed {
         u64::from_le_bytes(word)
     }
 
-    /// Sets `count` places, at least one, to a run that begins with `number`.
-    pub(super) fn set(&mut self, at: u64, count: u64, number: u64) {
-        let end = at + count;
-        let (mut before, mut after) = (0, 0); // places at which a run begins
-        let first = self.get(at);
-        if let Some(last) = at.checked_sub(1).map(|last| self.get(last)) {
-            before += u32::from(!counts_on(last, first));
-            after += u32::from(!counts_on(last, number));
-        }
-        let mut old = first;
-        self.put(at, number);
-        for ahead in 1..count {
-            let next = self.get(at + ahead);
-            before += u32::from(!counts_on(old, next));
-            old = next;
-            self.put(at + ahead, counted_on(number, ahead));
-        }
-        if end < PAGE {
-            let next = self.get(end);
-            before += u32::from(!counts_on(old, next));
-            after += u32::from(!counts_on(counted_on(number, count - 1), next));
-        }
-        self.runs = self.runs + after - before;
-    }
-
     #[inline]
     fn put(&mut self, at: u64, number: u64) {
         debug_assert!(number <= NONE, "40 bits");
         let start = at as usize * BYTES;
         self.bytes[start..start + BYTES].copy_from_slice(&number.to_le_bytes()[..BYTES]);
+    }
+
+    /// Sets `count` places to a run that begins with `number`. Returns whether it is time to count
+    /// the runs: to do that each time would wait for memory that is only written here.
+    #[inline]
+    pub(super) fn set(&mut self, at: u64, count: u64, number: u64) -> bool {
+        for ahead in 0..count {
+            self.put(at + ahead, counted_on(number, ahead));
+        }
+        self.sets += 1;
+        let due = self.sets == SETS;
+        self.sets %= SETS;
+        due
+    }
+
+    /// Returns the places at which a run begins: of numbers that count on, or of places without any.
+    pub(super) fn starts(&self) -> impl Iterator<Item = u64> + '_ {
+        let starts = |at: &u64| *at == 0 || !counts_on(self.get(at - 1), self.get(*at));
+        (0..PAGE).filter(starts)
     }
 }
 
@@ -91,16 +82,15 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_forty_bits() {
-        let mut page = Packed::new(1, std::iter::empty());
-        assert_eq!((page.runs(), page.get(0), page.get(PAGE - 1)), (1, NONE, NONE));
+        let mut page = Packed::new([7].into_iter());
         page.set(1, 1, 0x12_3456_789A);
         page.set(PAGE - 2, 2, NONE - 2);
         let all = [0, 1, 2, PAGE - 3, PAGE - 2, PAGE - 1].map(|at| page.get(at));
-        assert_eq!(all, [NONE, 0x12_3456_789A, NONE, NONE, NONE - 2, NONE - 1]);
-        // None; one; none; the last two.
-        assert_eq!(page.runs(), 4);
+        assert_eq!(all, [7, 0x12_3456_789A, NONE, NONE, NONE - 2, NONE - 1]);
+        assert_eq!(page.starts().collect::<Vec<_>>(), [0, 1, 2, PAGE - 2]);
         page.set(0, PAGE, NONE);
-        assert_eq!(page.runs(), 1);
+        assert_eq!(page.starts().count(), 1);
+        assert_eq!((2..SETS).map(|_| page.set(0, 1, 8)).filter(|&due| due).count(), 1);
     }
 
     /// The greatest number is followed by what would be none.

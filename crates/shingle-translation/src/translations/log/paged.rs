@@ -8,7 +8,8 @@ use super::packed::{NONE, PAGE, Packed, counted_on, counts_on};
 /// Most runs of a page that is a list of them: that takes less than half of what [`Packed`] does.
 const RUNS_MAX: usize = 512;
 
-/// Fewest runs of a page that is not; half as many, so that pages do not change back and forth.
+/// Fewest runs of a page that is not, when they are counted; half as many, so that pages do not change
+/// back and forth.
 const RUNS_MIN: usize = RUNS_MAX / 2;
 
 /// The first place of a run within its page, and its number. The next ones count on.
@@ -96,10 +97,11 @@ impl Page {
                     *self = Page::Packed(pack(runs));
                 }
             }
+            Page::Packed(_) if count == PAGE => *self = Page::Runs(vec![Run::new(0, number)]),
             Page::Packed(packed) => {
-                packed.set(at, count, number);
-                if packed.runs() < RUNS_MIN {
-                    *self = Page::Runs(unpack(packed));
+                if packed.set(at, count, number) && packed.starts().count() < RUNS_MIN {
+                    let runs = packed.starts().map(|at| Run::new(at, packed.get(at)));
+                    *self = Page::Runs(runs.collect());
                 }
             }
         }
@@ -149,12 +151,7 @@ fn pack(runs: &[Run]) -> Box<Packed> {
     let ends = runs.iter().skip(1).map(|next| next.start()).chain([PAGE]);
     let numbers =
         runs.iter().zip(ends).flat_map(|(run, end)| (run.start()..end).map(|place| run.at(place)));
-    Packed::new(runs.len(), numbers)
-}
-
-fn unpack(packed: &Packed) -> Vec<Run> {
-    let starts = |at: &u64| *at == 0 || !counts_on(packed.get(at - 1), packed.get(*at));
-    (0..PAGE).filter(starts).map(|at| Run::new(at, packed.get(at))).collect()
+    Packed::new(numbers)
 }
 
 /// A number for each place, or none.
@@ -323,13 +320,15 @@ mod tests {
         paged.set(2 * most, 1, 0);
         assert!(!list(&paged));
         assert_eq!(paged.pages_bytes, 24 + size_of::<Packed>() as u64);
-        // 128 single numbers and the gaps before them are left, and one run.
+        // One run more than it takes, and one fewer, when they are counted.
         let left = RUNS_MIN as u64 - 1;
-        paged.set(left, PAGE - left, 1 << 39);
-        assert!(!list(&paged));
-        paged.set(left - 2, PAGE - left + 2, 1 << 39);
-        assert!(list(&paged));
-        assert_eq!(paged.get(PAGE - 1), Some((1 << 39) + PAGE - left + 1));
+        for (first, is_list) in [(left, false), (left - 1, true)] {
+            for _ in 0..1024 {
+                paged.set(first, PAGE - first, 1 << 39);
+            }
+            assert_eq!(list(&paged), is_list, "from {first} on");
+        }
+        assert_eq!(paged.get(PAGE - 1), Some((1 << 39) + PAGE - left));
         paged.clear(0, PAGE);
         assert_eq!(paged.pages_bytes, 0);
     }

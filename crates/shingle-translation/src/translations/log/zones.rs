@@ -294,6 +294,8 @@ impl Zones {
             return false;
         }
         of.state = State::Free;
+        // So that they take no memory.
+        of.owners.clear(0, self.zone_blocks);
         of.times.clear(0, if self.keeps.times { self.zone_blocks } else { 0 });
         self.used -= self.zone_blocks;
         self.reclaimable -= self.zone_blocks;
