@@ -180,6 +180,19 @@ fn a_log_goes_on_with_the_zones_that_have_room() {
     assert_eq!(log.run(Work::Idle, &NoQueue), moved.concat());
 }
 
+/// Blocks 5 to 8 lie at the end of zone 0 and the begin of zone 1.
+#[test]
+fn a_run_of_a_log_may_lie_in_two_zones() {
+    let layout = Layout { zones: 12, ..LAYOUT };
+    let pointers = [4, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let settings = [("garbage", "1"), ("idle", "0")];
+    let mut log = opened("log", layout, &settings, &[(5, Native(2), 4)], &pointers).expect("a map");
+    let read = |from, block| Step::Read { from: Native(from), block: Block(block), count: 2 };
+    assert_eq!(log.run(Work::Idle, &NoQueue), [read(2, 5), append(2, 5, 2)]);
+    assert_eq!(log.run(Work::Idle, &NoQueue), [COMMIT]);
+    assert_eq!(log.run(Work::Idle, &NoQueue), [read(4, 7), append(2, 7, 2)]);
+}
+
 /// Six zones of eight, four of them to spare, and none free: in zones 0 to 3 three blocks each are live, zone 4 has room
 /// for three, and zone 5 for one. What is in zone 0 goes to zone 4 before the host may write, and it to zone 5.
 #[test]
@@ -275,6 +288,7 @@ fn what_cannot_be_a_map_is_refused_with_block_and_place() {
         "log", [(5, Buffer(4), 1)] =>
             "block 5 is said to lie at block 4 of the buffer, but this translation has no buffer";
         "log", [(1, Native(4), 2), (7, Native(5), 1)] => "blocks 2 and 7 are both said to lie at block 1 of zone 1";
+        "log", [(1, Native(5), 1), (7, Native(2), 4)] => "blocks 1 and 10 are both said to lie at block 1 of zone 1";
         "amphisbaena", [(1, Buffer(4), 1), (5, Buffer(8), 1), (9, Buffer(12), 1)] =>
             "block 9 is said to lie at block 12 of the buffer, but it is not in its place within a chunk";
     };
