@@ -99,6 +99,8 @@ fn nothing_is_overwritten_unless_it_is_said() {
     let length = || path("z.img").metadata().expect("there").len();
     let made = length();
     let words = format!("replay {TRACE} --cache new.img --disk z.img --overwrite");
+    refused(&folder, &words, "format it first");
+    folder.done("zoned format z.img --translation log -q");
     refused(&folder, &words, "are needed");
     assert_eq!(length(), made);
     let words = format!("replay {TRACE} --cache new.img --disk new-disk.img");
@@ -113,6 +115,40 @@ fn nothing_is_overwritten_unless_it_is_said() {
     refused(&folder, &format!("replay {TRACE} {empty}"), "none/new.img");
     assert_eq!(path("empty.img").metadata().expect("there").len(), 0);
     assert!(!path("new.img").exists() && !path("new-disk.img").exists());
+}
+
+/// What it measures is the cache that `store create` makes, which plans as over a log.
+#[test]
+fn a_replay_over_a_zoned_disk_plans_as_store_create_does() {
+    let folder = folder();
+    folder.done("zoned create z.img --zones 600 --zone-size 1M --conventional 16 -q");
+    folder.done("zoned format z.img --translation log -q");
+    let set = "--set drive.read_us=9000";
+    let places = "--cache ssd.img --disk z.img";
+    let words = format!(
+        "replay {TRACE} {places} --overwrite -p disk-time {set} --depth 8 --verify --record live.shingle"
+    );
+    for words in [&words, &format!("{words} --drain")] {
+        let result = json(&folder, words);
+        assert!(count(&result, "/checked_reads") > 1_000, "{result}");
+        assert_eq!(count(&result, "/measured/failed_ios"), 0);
+        assert!(folder.done("zoned check z.img").contains("sound"));
+    }
+    let path = folder.path("live.shingle").display().to_string();
+    let recorded = Events::open(&path).expect("a recording").about().settings.clone();
+    folder.done(&format!("store create {places} -p disk-time {set}"));
+    for name in ["drive.log", "drive.rmw_base_us", "drive.rmw_us_per_block"] {
+        let value = folder.done(&format!("store get --cache ssd.img {name}"));
+        let created = format!("{name}={}", value.trim());
+        assert!(recorded.lines().any(|line| line == created), "{created}: {recorded}");
+    }
+    // The cache is in the way, and no model is of such a disk.
+    refused(&folder, &words, "--destroy");
+    let words = format!("replay {TRACE} --cache new.img --disk z.img --overwrite");
+    for option in ["--predict cmr7200", "--emulate st8000as0002"] {
+        refused(&folder, &format!("{words} {option}"), "a zoned disk under a translation");
+    }
+    assert!(!folder.path("new.img").exists());
 }
 
 #[test]

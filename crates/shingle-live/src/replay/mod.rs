@@ -12,12 +12,12 @@ use shingle_core::observer::Shared;
 use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Request};
-use shingle_device::{Device, DeviceError, Medium};
+use shingle_device::{DeviceError, Medium};
 use shingle_drive::BufferState;
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
 use shingle_result::{Labels, Meter, Parts, RealRun, RunResult};
-use shingle_store::backend::{Handle, Ready, StartOptions, StoreError, Tell};
+use shingle_store::backend::{Handle, Ready, StartOptions, StoreError, Tell, open_disk};
 use shingle_store::store::drain::drain;
 use shingle_trace::TraceError;
 use shingle_trace::record::{About, Recording};
@@ -54,12 +54,10 @@ pub enum ReplayError {
 
 /// The configuration of a replay.
 pub struct Replay<'a> {
-    /// Device or file of a cache, which is served during the replay.
+    /// Device or file of a cache, which is served during the replay with the settings that it was made with.
     pub ssd: &'a Path,
     /// Its disk.
     pub disk: &'a Path,
-    /// Settings of the cache.
-    pub settings: &'a Settings,
     /// The available policies.
     pub registry: &'a Registry,
     /// Labels of the result.
@@ -106,18 +104,19 @@ impl Replay<'_> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
         let disk_blocks = ready.disk().blocks();
+        let settings = Settings::from_text(&ready.superblock().settings)?;
         let (medium, emulated) = self.emulate(&ready)?.unzip();
         let meter = match &emulated {
             Some(state) => Meter::of_model(state.counters.clone()),
             None => Meter::default(),
         };
         let meter = Arc::new(Mutex::new(meter));
-        let about = About { slots: slots as u32, disk_blocks, settings: self.settings.to_text()? };
+        let about = About { slots: slots as u32, disk_blocks, settings: settings.to_text()? };
         let recording = self.record.map(|path| Recording::begin(path, &about)).transpose()?;
         let (recorder, recording) = recording.unzip();
-        let cache = self.settings.cache(self.registry, slots as u32, disk_blocks)?;
+        let cache = settings.cache(self.registry, slots as u32, disk_blocks)?;
         let memory: Memory = cache.memory();
-        let config = Config::new(self.settings.mode, slots);
+        let config = Config::new(settings.mode, slots);
         let observer = Some(Shared::new((meter.clone(), recorder)));
         let tell = self.tell.take();
         let options = StartOptions { observer, medium, tell, ..StartOptions::default() };
@@ -195,8 +194,9 @@ impl Replay<'_> {
     fn check_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
-        let cache = self.settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
-        let config = Config::new(self.settings.mode, slots);
+        let settings = Settings::from_text(&ready.superblock().settings)?;
+        let cache = settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
+        let config = Config::new(settings.mode, slots);
         let store = ready.start(cache, config)?;
         let outcome = client::check_all(store.handle(), stamps);
         store.shut_down()?;
@@ -205,16 +205,16 @@ impl Replay<'_> {
 
     /// Checks that all known data is on the disk.
     fn check_disk(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
-        let disk = Device::open(self.disk)?;
-        let mut page = [0; BLOCK_BYTES as usize];
+        let disk = open_disk(self.disk)?;
+        let mut page = [[0; BLOCK_BYTES as usize]];
         for block in stamps.blocks() {
-            disk.read_block(Block(block), &mut page)?;
-            stamps.check_block(block, &page).map_err(|error| {
+            disk.read_blocks(Block(block), &mut page)?;
+            stamps.check_block(block, &page[0]).map_err(|error| {
                 let path = self.disk.to_owned();
                 ReplayError::OnDisk { path, error }
             })?;
         }
-        Ok(())
+        Ok(disk.close()?)
     }
 }
 

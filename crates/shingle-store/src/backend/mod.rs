@@ -28,4 +28,4 @@ pub(crate) use superblock::{must_be_whole, superblock_pages, write_over_superblo
 pub(crate) use tap::Batch;
 pub use watch::Watch;
 pub(crate) use zoned::zoned_cache;
-pub use zoned::{open_disk, open_pair, open_pair_read_only};
+pub use zoned::{open_disk, open_disk_read_only, open_pair, open_pair_read_only};

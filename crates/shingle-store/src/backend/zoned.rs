@@ -51,11 +51,27 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
     Ok(Box::new(TranslatedDisk { live: Arc::new(live), path }))
 }
 
-/// Opens SSD and disk of a cache for inspection: nothing is changed, not even on a zoned disk.
+/// Opens a disk for inspection: nothing is changed, not even on a zoned disk, of which only name, size
+/// and mark are known.
+///
+/// # Errors
+/// As [`open_disk`].
+pub fn open_disk_read_only(path: &Path) -> Result<Box<dyn Disk>, StoreError> {
+    looked_at(Device::open_read_only(path)?)
+}
+
+/// The same for SSD and disk of a cache.
+///
+/// # Errors
+/// As [`open_pair`].
 pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
     let (ssd, disk) = Device::open_pair_read_only(ssd, disk)?;
+    Ok((ssd, looked_at(disk)?))
+}
+
+fn looked_at(disk: Device) -> Result<Box<dyn Disk>, StoreError> {
     if !shingle_zoned::is_zoned(&disk)? {
-        return Ok((ssd, Box::new(disk)));
+        return Ok(Box::new(disk));
     }
     let found = inspect(&shingle_zoned::open_read_only(disk.path())?)?;
     let name = disk.path().display().to_string();
@@ -65,7 +81,7 @@ pub fn open_pair_read_only(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn D
     let uuid = Uuid::parse_str(&found.uuid);
     let uuid = uuid.map_err(|why| OpenError::Unusable { disk: name, what: why.to_string() })?;
     let (bytes, mark) = (found.blocks * BLOCK_BYTES, found.mark);
-    Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), mark })))
+    Ok(Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), mark }))
 }
 
 /// The cache that a zoned disk belongs to, if its map can be read.

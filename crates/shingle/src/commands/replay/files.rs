@@ -7,8 +7,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, ZONED, open_unlocked, signature};
+use shingle_device::open_unlocked;
 use shingle_engine::format::layout::Layout;
+use shingle_store::backend::open_disk_read_only;
 
 use crate::Usage;
 
@@ -71,6 +72,8 @@ pub(super) struct Wanted<'a> {
     before: u64,
     /// The length it has to be extended to.
     bytes: Option<u64>,
+    /// Whether it is a zoned disk, which a translation makes writable anywhere.
+    is_translated: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -85,6 +88,10 @@ impl<'a> Wanted<'a> {
         Layout::for_ssd(self.bytes.unwrap_or(self.before)).map_or(0, |layout| layout.slots)
     }
 
+    pub(super) fn is_translated(&self) -> bool {
+        self.is_translated
+    }
+
     /// Returns whether it exists.
     pub(super) fn is_there(&self) -> bool {
         self.before > 0
@@ -93,36 +100,27 @@ impl<'a> Wanted<'a> {
 
 /// Checks the disk, which must hold `bytes`.
 pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<Wanted<'_>> {
-    let there = length(path)?;
-    if let Some(there) = there {
-        if !overwrite {
-            bail!(Usage(format!(
-                "{}: holds {}, and a replay writes over it; name a file that is not there, or say \
-                 --overwrite",
-                path.display(),
-                show_bytes(there)
-            )));
-        }
-        if there >= bytes {
-            return Ok(Wanted { path, before: there, bytes: None });
-        }
+    let Some(there) = length(path)? else {
+        return Ok(Wanted { path, before: 0, bytes: Some(bytes), is_translated: false });
+    };
+    if !overwrite {
+        bail!(Usage(format!(
+            "{}: holds {}, and a replay writes over it; name a file that is not there, or say \
+             --overwrite",
+            path.display(),
+            show_bytes(there)
+        )));
     }
-    if let Some(there) = there
-        && may_not_grow(path)?
-    {
+    let disk = open_disk_read_only(path)?;
+    let (has, is_translated) = (disk.bytes(), disk.device().is_none());
+    if has < bytes && (is_translated || !path.metadata()?.is_file()) {
         bail!(
-            "{}: has {there} bytes, and {bytes} are needed; name another file or device",
+            "{}: has {has} bytes, and {bytes} are needed; name another file or device",
             path.display()
         );
     }
-    Ok(Wanted { path, before: there.unwrap_or(0), bytes: Some(bytes) })
-}
-
-/// Returns whether its length is fixed: a device, or a file that is a zoned disk, which is invalid
-/// at another length. Fails if it is in use.
-fn may_not_grow(path: &Path) -> anyhow::Result<bool> {
-    let is_device = !path.metadata()?.is_file();
-    Ok(is_device || signature(&Device::open(path)?)? == Some(ZONED))
+    let bytes = (has < bytes).then_some(bytes);
+    Ok(Wanted { path, before: there, bytes, is_translated })
 }
 
 /// Checks the SSD, which must hold a cache of `slots`, if a number was requested.
@@ -134,9 +132,9 @@ pub(super) fn ssd(
     match (length(path)?, slots) {
         (None, slots) => {
             let bytes = Some(bytes_for(slots.unwrap_or(default_slots)));
-            Ok(Wanted { path, before: 0, bytes })
+            Ok(Wanted { path, before: 0, bytes, is_translated: false })
         }
-        (Some(before), None) => Ok(Wanted { path, before, bytes: None }),
+        (Some(before), None) => Ok(Wanted { path, before, bytes: None, is_translated: false }),
         (Some(there), Some(slots)) => {
             let found = Layout::for_ssd(there).map_or(0, |layout| layout.slots);
             if found != slots {
@@ -146,7 +144,7 @@ pub(super) fn ssd(
                     path.display()
                 )));
             }
-            Ok(Wanted { path, before: there, bytes: None })
+            Ok(Wanted { path, before: there, bytes: None, is_translated: false })
         }
     }
 }

@@ -21,12 +21,12 @@ use shingle_engine::settings::Settings;
 use shingle_live::{Emulation, ReplayError};
 use shingle_result::{Labels, Notes, Pacing, Report, RunResult, TraceInfo};
 use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Job, Options, Trace};
-use shingle_store::backend::Tell;
+use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::format::read_superblock;
 use uuid::Uuid;
 
-use self::files::Made;
+use self::files::{Made, Wanted};
 use super::setup::{check_pacing, report};
 use super::traces::{mode, read_trace, seed};
 use crate::cli::{self, Global, TraceArgs};
@@ -41,7 +41,8 @@ pub(crate) struct Replay {
     /// The SSD: a file or block device. A missing file is created.
     #[arg(long, value_name = "FILE|DEV")]
     cache: PathBuf,
-    /// The disk, which is written: a file or block device. A missing file is created.
+    /// The disk, which is written: a file or block device, or a zoned disk that is formatted. A missing
+    /// file is created.
     #[arg(long, value_name = "FILE|DEV")]
     disk: PathBuf,
     /// Policies, one after the other, each with a cache of its own.
@@ -137,6 +138,7 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
         .collect::<Result<_, _>>()?;
     let needed = real.iter().map(|real| real.disk_bytes).max().unwrap_or(0);
     let disk = files::disk(&args.disk, needed, args.overwrite)?;
+    check_models(args, &disk)?;
     let ssd = files::ssd(&args.cache, wanted, default)?;
     if ssd.is_there() {
         is_free(args)?;
@@ -147,9 +149,9 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     let mut runs = Vec::new();
     for (nth, real) in real.into_iter().enumerate() {
         // Leftovers of the previous run may be overwritten.
-        real.create(args, registry, args.overwrite || nth > 0)?;
+        let settings = real.create(args, registry, args.overwrite || nth > 0)?;
         made.iter_mut().flatten().for_each(Made::keep);
-        runs.push(real.run(args, global, registry, &trace)?);
+        runs.push(real.run(&settings, args, global, registry, &trace)?);
     }
     let predicted = predict::run(&foretold, &trace, global.quiet)?;
     deliver(args, global, &trace, runs, predicted)
@@ -237,9 +239,11 @@ fn deliver(
 
 /// A replay with one policy, checked.
 struct Real {
+    /// What is asked of the cache; the disk may add to that.
     settings: Settings,
-    labels: Labels,
     emulation: Option<Emulation>,
+    /// Parameters of the emulated drive.
+    shown: Option<BTreeMap<String, String>>,
     /// Required size of the disk.
     disk_bytes: u64,
 }
@@ -256,33 +260,45 @@ impl Real {
         let emulated = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
         let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
         let disk_bytes = emulated.as_ref().map_or(extent, |(it, _)| it.disk_blocks() * BLOCK_BYTES);
-        let labels = labels(args, &settings, registry, emulated.as_ref().map(|(_, shown)| shown))?;
         let made = settings.cache(registry, 1000, disk_bytes / BLOCK_BYTES);
         made.map_err(|error| Usage(error.to_string()))?;
-        Ok(Real { settings, labels, emulation: emulated.map(|(it, _)| it), disk_bytes })
+        let (emulation, shown) = emulated.unzip();
+        Ok(Real { settings, emulation, shown, disk_bytes })
     }
 
-    /// Creates the cache.
-    fn create(&self, args: &Replay, registry: &Registry, overwrite: bool) -> anyhow::Result<()> {
-        let (ssd, disk) = Device::open_pair(&args.cache, &args.disk)?;
+    /// Creates the cache. Returns its settings.
+    fn create(
+        &self,
+        args: &Replay,
+        registry: &Registry,
+        overwrite: bool,
+    ) -> anyhow::Result<Settings> {
+        let (ssd, disk) = open_pair(&args.cache, &args.disk)?;
         let consent = Consent { destroy: &args.destroy, overwrite };
-        create(&ssd, &disk, &self.settings, registry, consent)?;
-        Ok(())
+        let made = create(&ssd, &*disk, &self.settings, registry, consent);
+        let made = made.map_err(|error| match error {
+            CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
+            _ => anyhow!(error),
+        })?;
+        disk.close()?;
+        Ok(Settings::from_text(&made.settings)?)
     }
 
     /// Runs the trace through the cache and destroys it.
     fn run(
         self,
+        settings: &Settings,
         args: &Replay,
         global: &Global,
         registry: &Registry,
         trace: &Trace,
     ) -> anyhow::Result<RunResult> {
-        let Real { settings, labels, emulation, .. } = self;
-        let done = replayed(args, global, registry, &settings, trace, &labels, emulation);
+        let labels = labels(args, settings, registry, self.shown.as_ref())?;
+        let done = replayed(args, global, registry, trace, &labels, self.emulation);
         // Its data is no longer needed.
-        let (ssd, disk) = Device::open_pair(&args.cache, &args.disk)?;
-        destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
+        let (ssd, disk) = open_pair(&args.cache, &args.disk)?;
+        destroy(&ssd, &*disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
+        disk.close()?;
         done
     }
 }
@@ -402,6 +418,20 @@ fn labels(
     })
 }
 
+/// Checks that models are of the disk that is there: none is of what a translation writes.
+fn check_models(args: &Replay, disk: &Wanted<'_>) -> anyhow::Result<()> {
+    let emulate = args.emulate.as_ref().map(|name| format!("--emulate {name}"));
+    let predict = args.predict.as_ref().map(|name| format!("--predict {name}"));
+    match emulate.or(predict) {
+        Some(option) if disk.is_translated() => bail!(Usage(format!(
+            "{option}: {} is a zoned disk under a translation, and that is the model of another disk; leave it out (`shingle \
+             run TRACE --as store -t …` simulates translations)",
+            args.disk.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that no cache is in the way, unless it may be destroyed.
 fn is_free(args: &Replay) -> anyhow::Result<()> {
     match occupant(&Device::open(&args.cache)?)? {
@@ -418,7 +448,6 @@ fn replayed(
     args: &Replay,
     global: &Global,
     registry: &Registry,
-    settings: &Settings,
     trace: &Trace,
     labels: &Labels,
     emulation: Option<Emulation>,
@@ -432,7 +461,6 @@ fn replayed(
     let replay = shingle_live::Replay {
         ssd: &args.cache,
         disk: &args.disk,
-        settings,
         registry,
         labels,
         emulation,
