@@ -13,8 +13,11 @@ use crate::kernel;
 use crate::read_only::ReadOnlyDisk;
 
 /// Whether a block device has its zones from the kernel. Otherwise its head has them.
-fn is_of_kernel(device: &File, regular: bool) -> bool {
-    !regular && kernel::is_zoned(device)
+fn is_of_kernel(path: &Path, device: &File, regular: bool) -> Result<bool, OpenError> {
+    if regular {
+        return Ok(false);
+    }
+    kernel::is_zoned(device).map_err(|why| OpenError::unusable(path, why))
 }
 
 /// Opens and locks a zoned disk: a file made by [`create`](crate::create), a block device made one by
@@ -31,7 +34,7 @@ pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    Ok(match is_of_kernel(device.direct(), device.is_regular()) {
+    Ok(match is_of_kernel(device.path(), device.direct(), device.is_regular())? {
         true => Box::new(kernel::open(device)?),
         false => Box::new(head::open(device)?),
     })
@@ -40,7 +43,7 @@ pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
 /// Whether a device is a zoned disk: a host-managed block device, or a file or another block device
 /// with the head of one, even if that is damaged.
 pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
-    match is_of_kernel(device.direct(), device.is_regular()) {
+    match is_of_kernel(device.path(), device.direct(), device.is_regular())? {
         true => Ok(true),
         false => Ok(head::is_zoned(device)?),
     }
@@ -52,7 +55,7 @@ pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
 /// As [`open`], or if it is a host-managed device.
 pub fn open_with_head(path: &Path) -> Result<head::HeadDisk, OpenError> {
     let device = Device::open(path)?;
-    match is_of_kernel(device.direct(), device.is_regular()) {
+    match is_of_kernel(device.path(), device.direct(), device.is_regular())? {
         true => Err(OpenError::unusable(path, "it is host-managed, and has no head")),
         false => head::open(device),
     }
@@ -70,7 +73,7 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let regular = file.metadata().map_err(&open)?.is_file();
     let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
     let name = path.display().to_string();
-    if is_of_kernel(&file, regular) {
+    if is_of_kernel(path, &file, regular)? {
         let zones = kernel::inspect(path, &file, bytes)?;
         return Ok(ReadOnlyDisk { name, file, head: None, zones, damaged: Vec::new() });
     }

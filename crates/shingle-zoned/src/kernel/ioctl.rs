@@ -12,7 +12,7 @@
 use std::fs::File;
 use std::io;
 
-use rustix::ioctl::{Opcode, Setter, Updater, ioctl, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, Updater, ioctl, opcode};
 use zerocopy::IntoBytes;
 
 use super::report::{HEAD_BYTES, Head, ZONE_BYTES};
@@ -36,7 +36,14 @@ struct Range {
 const GROUP: u8 = 0x12;
 const REPORT: Opcode = opcode::read_write::<[u8; HEAD_BYTES]>(GROUP, 130);
 const RESET: Opcode = opcode::write::<Range>(GROUP, 131);
+const ZONE_SECTORS: Opcode = opcode::read::<u32>(GROUP, 132);
 const FINISH: Opcode = opcode::write::<Range>(GROUP, 136);
+
+/// The sectors of a zone; 0 if the device has no zones.
+pub(crate) fn zone_sectors(device: &File) -> io::Result<u32> {
+    // SAFETY: BLKGETZONESZ writes one `u32`.
+    Ok(unsafe { ioctl(device, Getter::<ZONE_SECTORS, u32>::new())? })
+}
 
 /// Reports at most `zones` zones, from the one at `sector` on.
 pub(crate) fn report(device: &File, sector: u64, zones: u32) -> io::Result<Box<Report>> {
@@ -77,5 +84,6 @@ mod tests {
     fn the_numbers_are_the_kernels() {
         assert_eq!(REPORT, 0xc010_1282);
         assert_eq!([RESET, FINISH], [0x4010_1283, 0x4010_1288]);
+        assert_eq!(ZONE_SECTORS, 0x8004_1284);
     }
 }

@@ -8,19 +8,21 @@
 //! partitions.
 
 mod ioctl;
+mod kind;
 mod queue;
 pub mod report;
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use rustix::fs::{ioctl_blkpbszget, ioctl_blksszget, major, minor};
 use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES, Zone};
 use shingle_device::{Device, Direct};
 
+use self::kind::{Kind, kind};
 use self::report::Reported;
 use crate::disk::ZoneCommand;
 use crate::geometry::Geometry;
@@ -78,26 +80,27 @@ fn zones(mut geometry: Geometry, reported: &[Reported]) -> Result<Zones, String>
     Zones::restore(geometry, reported.iter().map(state).collect())
 }
 
-/// Whether the kernel reports a block device as host-managed.
-pub(crate) fn is_zoned(device: &File) -> bool {
-    is_host_managed(device, "queue/zoned")
+/// Whether a block device is host-managed.
+///
+/// # Errors
+/// If nothing says it.
+pub(crate) fn is_zoned(device: &File) -> Result<bool, String> {
+    Ok(kind(device)? == Kind::HostManaged)
 }
 
 /// Checks that a block device has no zones of its own.
 ///
 /// # Errors
-/// If it has, or is a part of a device that has.
-pub(crate) fn check_without_zones(device: &File) -> Result<(), &'static str> {
-    if is_zoned(device) {
-        return Err(
-            "it is host-managed, so it has zones already: `shingle zoned format` makes a map on it",
-        );
-    }
-    // (A partition has no queue of its own.)
-    match is_host_managed(device, "../queue/zoned") {
-        true => Err("it is a partition of a host-managed disk; use the whole disk"),
-        false => Ok(()),
-    }
+/// If it has, is a part of a device that has, or nothing says it.
+pub(crate) fn check_without_zones(device: &File) -> Result<(), String> {
+    let refused = match kind(device)? {
+        Kind::Plain => return Ok(()),
+        Kind::HostManaged => {
+            "it is host-managed, so it has zones already: `shingle zoned format` makes a map on it"
+        }
+        Kind::PartOfHostManaged => "it is a partition of a host-managed disk; use the whole disk",
+    };
+    Err(refused.to_owned())
 }
 
 /// Logical and physical block size of a block device in bytes. Where physical blocks do not begin at
@@ -108,16 +111,15 @@ pub(crate) fn block_bytes(device: &File) -> io::Result<(u32, u32)> {
     Ok((logical, if is_aligned { physical.max(logical) } else { logical }))
 }
 
-fn is_host_managed(device: &File, place: &str) -> bool {
-    let said = device.metadata().ok().and_then(|known| said(known.rdev(), place));
-    said.as_deref() == Some("host-managed")
-}
-
 /// What the system says of the block device with this number.
 fn said(number: u64, place: &str) -> Option<String> {
-    let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));
-    let text = std::fs::read_to_string(Path::new(&folder).join(place)).ok()?;
+    let text = std::fs::read_to_string(folder(number).join(place)).ok()?;
     Some(text.trim().to_owned())
+}
+
+/// Where the system tells of the block device with this number.
+fn folder(number: u64) -> PathBuf {
+    format!("/sys/dev/block/{}:{}", major(number), minor(number)).into()
 }
 
 /// The report of `count` zones, from `first` on.

@@ -14,8 +14,10 @@ pub(crate) fn geometry(
     attribute: impl Fn(&str) -> Option<String>,
 ) -> Result<Geometry, String> {
     let number = |name: &str| -> Option<u64> { attribute(name)?.parse().ok() };
-    let needed =
-        |name: &str| number(name).ok_or_else(|| format!("the kernel does not say its {name}"));
+    let needed = |name: &str| {
+        number(name)
+            .ok_or_else(|| format!("the kernel does not say its {name}; is sysfs mounted at /sys?"))
+    };
     let zone_bytes = needed("chunk_sectors")?.saturating_mul(SECTOR_BYTES);
     if zone_bytes == 0 || !zone_bytes.is_multiple_of(BLOCK_BYTES) {
         return Err(format!("its zones have {zone_bytes} bytes, no multiple of 4096"));

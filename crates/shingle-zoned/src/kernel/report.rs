@@ -64,20 +64,50 @@ pub struct Reported {
 /// # Errors
 /// One line, if it is not a report of such zones.
 pub fn parse(bytes: &[u8], first: u32, zone_blocks: u64) -> Result<Vec<Reported>, String> {
-    let Ok((head, rest)) = Head::read_from_prefix(bytes) else {
-        return Err("the report of zones is cut off".to_owned());
-    };
-    let zones = rest.chunks_exact(ZONE_BYTES);
-    if (head.zones as usize) > zones.len() {
-        return Err(format!("a report of {} zones has room for {}", head.zones, zones.len()));
-    }
-    let zones = (u64::from(first)..).zip(zones.take(head.zones as usize));
-    let parsed = zones.map(|(zone, bytes)| {
-        let raw = RawZone::read_from_bytes(bytes).map_err(|_| "it is cut off".to_owned());
-        raw.and_then(|raw| raw.zone(zone, zone_blocks, head.flags))
-            .map_err(|what| format!("zone {zone}: {what}"))
+    let (flags, zones) = raw(bytes)?;
+    let parsed = (u64::from(first)..).zip(zones).map(|(zone, raw)| {
+        raw.zone(zone, zone_blocks, flags).map_err(|what| format!("zone {zone}: {what}"))
     });
     parsed.collect()
+}
+
+/// The flags and the zones of a report.
+fn raw(bytes: &[u8]) -> Result<(u32, impl Iterator<Item = RawZone>), String> {
+    let cut_off = || "the report of zones is cut off".to_owned();
+    let (head, rest) = Head::read_from_prefix(bytes).map_err(|_| cut_off())?;
+    let room = rest.len() / ZONE_BYTES;
+    let zones = rest.chunks_exact(ZONE_BYTES).take(head.zones as usize);
+    if (head.zones as usize) > room {
+        return Err(format!("a report of {} zones has room for {room}", head.zones));
+    }
+    // (Chunks have the bytes of a zone.)
+    Ok((head.flags, zones.filter_map(|bytes| RawZone::read_from_bytes(bytes).ok())))
+}
+
+/// How the zones of a report are to be written, by the first that is not conventional.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// At write pointers only: the disk is host-managed.
+    Required,
+    /// Anywhere, and in order for better times: it is host-aware.
+    Preferred,
+    /// All are conventional, the last of them up to the sector `end`.
+    None { end: u64 },
+}
+
+/// # Errors
+/// One line, if it is not a report of zones.
+pub(crate) fn order(bytes: &[u8]) -> Result<Order, String> {
+    let mut end = 0;
+    for zone in raw(bytes)?.1 {
+        match zone.kind {
+            CONVENTIONAL => end = zone.start.saturating_add(zone.length),
+            SEQUENTIAL_PREFERRED => return Ok(Order::Preferred),
+            // What is not known is not written as if it were a plain disk.
+            _ => return Ok(Order::Required),
+        }
+    }
+    Ok(Order::None { end })
 }
 
 impl RawZone {
@@ -263,6 +293,20 @@ mod tests {
             zones,
             [Reported { is_conventional: false, capacity_blocks: 1, state: full }; 2]
         );
+    }
+
+    #[test]
+    fn the_first_zone_with_a_pointer_says_how_a_disk_is_written() {
+        let conventional = || [zone(0, 1, 0, 0, 64), zone(1, 1, 0, 0, 64)];
+        let order_with = |more: Vec<RawZone>| {
+            order(&bytes(&conventional().into_iter().chain(more).collect::<Vec<_>>(), 1))
+        };
+        assert_eq!(order_with(vec![]), Ok(Order::None { end: 128 }));
+        for (kind, order) in [(2, Order::Required), (3, Order::Preferred), (4, Order::Required)] {
+            assert_eq!(order_with(vec![zone(2, kind, 1, 128, 64)]), Ok(order), "type {kind}");
+        }
+        assert_eq!(order(&bytes(&[], 0)), Ok(Order::None { end: 0 }));
+        assert!(order(&bytes(&conventional(), 0)[..80]).is_err(), "one zone is cut off");
     }
 
     #[test]
