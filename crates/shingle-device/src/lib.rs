@@ -72,6 +72,6 @@ pub use medium::{Medium, MediumThreads, Reader};
 pub use place::Place;
 pub use repeat_limiter::{RepeatLimiter, Repeats};
 pub use same::is_same;
-pub use signature::{SIGNATURE_PAGES, ZONED, signature, signature_in};
+pub use signature::{SIGNATURE_PAGES, ZONED, erase_end, signature, signature_in};
 pub use volume::{Volume, VolumeMedium};
 pub use worker::{Worker, panicked, start_thread};

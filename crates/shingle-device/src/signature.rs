@@ -1,12 +1,12 @@
 //! Recognizes data on a device that must not be overwritten, by the signatures of file systems and
-//! the like at fixed places.
+//! the like at fixed places, and erases those at its end.
 
 use std::io;
 
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
 
-use crate::device::Device;
+use crate::device::{Device, DeviceError};
 
 /// The result of [`signature`] for a file or device that has the head of a zoned disk.
 pub const ZONED: &str = "a zoned disk";
@@ -76,6 +76,22 @@ pub fn signature_in(beginning: &[u8]) -> Option<&'static str> {
     MARKS.iter().find(stands).map(|(name, ..)| *name)
 }
 
+/// The pages at the end of a device that [`erase_end`] erases.
+const END_PAGES: u64 = 256;
+
+/// Erases the last MiB of a device, pages before `first` excepted. A RAID, a partition table or the like that was there
+/// may be known by its end alone, whatever is at the beginning now: the next boot would start the RAID, which
+/// writes to the device.
+///
+/// # Errors
+/// If the device cannot be written.
+pub fn erase_end(device: &Device, first: u64) -> Result<(), DeviceError> {
+    let blocks = device.blocks();
+    let first = blocks.saturating_sub(END_PAGES).max(first);
+    let zeros = vec![0; (blocks.saturating_sub(first) * PAGE_BYTES as u64) as usize];
+    if zeros.is_empty() { Ok(()) } else { device.write(first, &zeros) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +125,18 @@ mod tests {
             std::fs::write(&path, &content).expect("written");
             assert_eq!(found(), Some("a part of a RAID (md)"), "at {place:#x} of {bytes:#x}");
         }
+        let device = Device::open(&path).expect("opened");
+        let first = device.blocks() - 255;
+        erase_end(&device, first).expect("written");
+        assert_eq!(signature(&device).expect("read"), None, "erased");
+        device.write(first - 1, &[7; PAGE_BYTES]).expect("written");
+        for first in [first, device.blocks(), device.blocks() + 1] {
+            erase_end(&device, first).expect("written");
+            let mut page = [[0; PAGE_BYTES]];
+            Pages::read(&mut { &device }, device.blocks() - 256, &mut page).expect("read");
+            assert_eq!(page[0], [7; PAGE_BYTES], "in front of {first}");
+        }
+        drop(device);
         for bytes in [0, 4096, 8192] {
             std::fs::write(&path, vec![0; bytes]).expect("written");
             let device = Device::open(&path).expect("opened");

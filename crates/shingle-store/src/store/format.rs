@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::{Device, DeviceError, Mark};
+use shingle_device::{Device, DeviceError, Mark, erase_end};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
 use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::table::TablePage;
@@ -82,6 +82,8 @@ pub(super) fn format_for(
         let count = (end - page).min(PAGES_AT_ONCE as u64) as usize;
         ssd.write(page, &zeros[..count * PAGE_BYTES])?;
     }
+    // (In a new cache no frame is used.)
+    erase_end(ssd, layout.frame_page(Frame(0)))?;
     if superblock.table_written {
         write_table(ssd, &superblock)?;
     }

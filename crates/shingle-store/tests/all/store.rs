@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
-use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium};
+use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium, signature};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::table::{ENTRIES, Entry, TablePage};
@@ -362,6 +362,24 @@ fn what_holds_data_is_not_overwritten() {
         .to_string();
     assert!(error.contains("are --cache and --disk swapped?"), "{error}");
     assert!(occupant(&disk).expect("read").is_none());
+}
+
+/// Else the system would start it at its next boot, and write to the cache.
+#[test]
+fn a_raid_that_was_given_up_is_not_found_at_the_end_of_the_ssd() {
+    let files = Files::new(32 * MIB + 20 * 1024, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |consent| create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
+    let raw = File::options().read(true).write(true).open(files.path("ssd")).expect("there");
+    // As formats 1.0 and 0.90 have it.
+    for place in [32 * MIB + 12 * 1024, 32 * MIB - 64 * 1024] {
+        raw.write_all_at(&[0xfc, 0x4e, 0x2b, 0xa9], place).expect("written");
+        let error = make(NO).expect_err("a RAID").to_string();
+        assert!(error.contains("there is a part of a RAID (md)"), "{error}");
+        make(Consent { overwrite: true, ..NO }).expect("it may be");
+        assert_eq!(signature(&ssd).expect("read"), None, "at {place}");
+        make(NO).expect("a cache without dirty blocks is there, and nothing else");
+    }
 }
 
 /// The first writes to it may be on its SSD only, so that nothing on it identifies it.

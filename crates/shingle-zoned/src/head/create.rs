@@ -6,7 +6,7 @@ use std::path::Path;
 
 use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::{BLOCK_BYTES, Zone};
-use shingle_device::Device;
+use shingle_device::{Device, erase_end};
 use uuid::Uuid;
 
 use super::OpenError;
@@ -161,8 +161,7 @@ fn fill(device: &Device, zones: &Zones) -> Result<(), OpenError> {
 }
 
 /// Erases what a file system, a partition table, a RAID, a cache or a map of before is known by: all of
-/// the head, beginning and end of each conventional zone, and the end of the device. (A RAID that is
-/// known by its end only would be started at the next boot, and write to the device.) Sequential zones
+/// the head, beginning and end of each conventional zone, and the end of the device. Sequential zones
 /// have only what is written from now on.
 fn erase(device: &Device, geometry: &Geometry) -> Result<(), OpenError> {
     let zeros = vec![0; (ALIGNMENT_PAGES * BLOCK_BYTES) as usize];
@@ -183,8 +182,7 @@ fn erase(device: &Device, geometry: &Geometry) -> Result<(), OpenError> {
         blank(first, first + part)?;
         blank((end - part).max(first + part), end)?;
     }
-    let end = device.blocks();
-    blank(end.saturating_sub(ALIGNMENT_PAGES).max(first_page), end)?;
+    erase_end(device, first_page)?;
     Ok(device.flush()?)
 }
 
