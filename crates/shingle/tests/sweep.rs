@@ -360,6 +360,9 @@ fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
     let marked: Vec<&str> = shown.lines().filter(|line| line.contains(" ~ ")).collect();
     assert!(marked.len() == 1 && marked[0].contains("seconds=9999"), "{shown}");
     assert!(shown.contains("~ fewer than 30 bands were cleaned with that cache: "), "{shown}");
+    let log = ["-t", "log", "--target", "seconds=9999"];
+    let (shown, _) = folder.said(&[&short[..], &log[..]].concat());
+    assert!(shown.contains("~ fewer than 30 zones were cleaned with that cache: "), "{shown}");
     for (target, told) in [("p98=1ms", "p99"), ("p99=5", "50ms"), ("hits", "NAME=VALUE")] {
         folder.refuses(2, &["compare", SMALL, "--target", target], &["--target", told]);
     }

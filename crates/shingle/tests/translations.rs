@@ -302,6 +302,10 @@ fn no_buffer_is_told_of_a_translation_that_has_none() {
         let args = ["compare", SMALL, "-d", "hm-tiny", "-t", translation, "-p", "lru,sac", "-q"];
         let (shown, _) = done(&args);
         assert_eq!(shown.contains(", buffer "), buffered, "{shown}");
+        let (shown, _) =
+            done(&["run", SMALL, "-d", "hm-tiny", "-t", translation, "-p", "lru", "-q"]);
+        assert_eq!(shown.contains(" zones back, "), buffered, "{shown}");
+        assert_eq!(shown.contains(" zones cleaned, "), !buffered, "{shown}");
     }
 }
 

@@ -62,10 +62,24 @@ pub fn rewrites(run: &RunResult) -> [u64; 2] {
 #[must_use]
 pub fn cleanings(run: &RunResult) -> u64 {
     let drained = run.drained.map_or(0, |drained| drained.rmw + drained.rmw_free);
-    // A log writes no zone back, and has nothing to drain.
+    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained) + log_zones(run)
+}
+
+/// Returns the zones that a log has cleaned. It writes none back, and has nothing to drain.
+pub(super) fn log_zones(run: &RunResult) -> u64 {
     let log = run.translation_counters.as_ref().filter(|did| did.victims == 0);
-    let log = log.map_or(0, |did| did.cleanings);
-    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained) + log
+    log.map_or(0, |did| did.cleanings)
+}
+
+/// Returns what these runs clean: a disk its bands, a translation its zones.
+#[must_use]
+pub fn cleaned(runs: &[&RunResult]) -> &'static str {
+    let translated = runs.iter().filter(|run| run.labels.translation.is_some()).count();
+    match translated {
+        0 => "bands",
+        all if all == runs.len() => "zones",
+        _ => "bands or zones",
+    }
 }
 
 /// Returns whether a run cleaned too little to say much about shingling.

@@ -15,8 +15,8 @@ use crate::said::Said;
 pub use groups::{Group, groups};
 pub(crate) use measure::overloaded;
 pub use measure::{
-    CLEANINGS_MIN, cleanings, done_and_left, hardly_cleaned, measure, none_filled, ranking,
-    rewrites,
+    CLEANINGS_MIN, cleaned, cleanings, done_and_left, hardly_cleaned, measure, none_filled,
+    ranking, rewrites,
 };
 pub use names::{count, counted, name};
 pub use places::{POLICY, PlaceRuns, places};

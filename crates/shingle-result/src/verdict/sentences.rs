@@ -1,8 +1,8 @@
 //! Remarks on runs with the same seed, drive and cache size.
 
 use super::measure::{
-    CLEANINGS_MIN, LEVEL, UNWRITTEN_PART, done_and_left, hardly_cleaned, measure, never_filled,
-    none_filled, order_by, overloaded, ranking, unwritten_part,
+    CLEANINGS_MIN, LEVEL, UNWRITTEN_PART, cleaned, done_and_left, hardly_cleaned, log_zones,
+    measure, never_filled, none_filled, order_by, overloaded, ranking, unwritten_part,
 };
 use super::names::{count, name};
 use crate::counts::ByCause;
@@ -169,7 +169,7 @@ fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
         spent(worst) - spent(best)
     };
     let causes = [
-        (saved(|s| s.clean), cleaned(best, worst)),
+        (saved(|s| s.clean), cleaned_less(best, worst)),
         (saved(|s| s.read), moved("read from", read_blocks(best), read_blocks(worst))),
         (
             saved(|s| s.log) + saved(|s| s.write),
@@ -201,14 +201,20 @@ fn moved(what: &str, few: u64, many: u64) -> String {
 }
 
 /// Says what fewer or shorter cleanings saved.
-fn cleaned(best: &RunResult, worst: &RunResult) -> String {
-    let ((b_rmw, b_all), (w_rmw, w_all)) = (cleaned_bands(best), cleaned_bands(worst));
-    let (what, few, many) = if b_rmw < w_rmw {
-        ("fewer bands had to be cleaned (RMWs", b_rmw, w_rmw)
+fn cleaned_less(best: &RunResult, worst: &RunResult) -> String {
+    let ((b_rmw, b_bands), (w_rmw, w_bands)) = (cleaned_bands(best), cleaned_bands(worst));
+    let (b_log, w_log) = (log_zones(best), log_zones(worst));
+    let (b_all, w_all) = (b_bands + b_log, w_bands + w_log);
+    let what = cleaned(&[best, worst]);
+    // RMWs under a log are those of the disk below it: the log's own zones may be what matters.
+    let (what, few, many) = if b_rmw < w_rmw && w_rmw - b_rmw >= w_log.saturating_sub(b_log) {
+        let writes_back = worst.translation_counters.as_ref().is_some_and(|did| did.victims > 0);
+        let what = if writes_back { "zones" } else { "bands" };
+        (format!("fewer {what} had to be cleaned (RMWs"), b_rmw, w_rmw)
     } else if b_all < w_all {
-        ("fewer bands had to be cleaned (all in all", b_all, w_all)
+        (format!("fewer {what} had to be cleaned (all in all"), b_all, w_all)
     } else {
-        ("cleaning took less time (bands", b_all, w_all)
+        (format!("cleaning took less time ({what}"), b_all, w_all)
     };
     format!("{what} {} against {}{})", count(few), count(many), to_come(&[best, worst]))
 }
@@ -278,16 +284,16 @@ fn cold(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
 
 fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
     let (about, names) = those(runs, hardly_cleaned)?;
-    let (cleaned, why, or_a) = match translated(&about, runs) {
-        true => (
-            "zones",
-            "the translation hardly ran out of room",
-            "or, where the translation has one, a",
-        ),
-        false => ("bands", "the drive's buffer hardly filled", "or a"),
+    let what = cleaned(&about.iter().map(|&at| runs[at]).collect::<Vec<_>>());
+    let (buffer, room) =
+        ("the drive's buffer hardly filled", "the translation hardly ran out of room");
+    let (why, or_a) = match what {
+        "bands" => (buffer.to_owned(), "or a"),
+        "zones" => (room.to_owned(), "or, where the translation has one, a"),
+        _ => (format!("{buffer}, and {room}"), "or, where there is one, a"),
     };
     let text = format!(
-        "Fewer than {CLEANINGS_MIN} {cleaned} were cleaned under {names}: {why}, so this result says \
+        "Fewer than {CLEANINGS_MIN} {what} were cleaned under {names}: {why}, so this result says \
          little about shingling. A longer trace, a smaller cache {or_a} smaller buffer (--set \
          drive.pb=SIZE) shows more."
     );

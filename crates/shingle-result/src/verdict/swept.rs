@@ -1,7 +1,7 @@
 //! Remarks on the cells of a sweep.
 
 use super::firsts::firsts;
-use super::measure::{CLEANINGS_MIN, hardly_cleaned, never_filled, overloaded};
+use super::measure::{CLEANINGS_MIN, cleaned, hardly_cleaned, never_filled, overloaded};
 use super::places::places;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
@@ -38,9 +38,10 @@ pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
     let few = those(hardly_cleaned);
     if !few.is_empty() {
         let text = format!(
-            "{} of {} runs cleaned fewer than {CLEANINGS_MIN} bands: they say little about shingling.",
+            "{} of {} runs cleaned fewer than {CLEANINGS_MIN} {}: they say little about shingling.",
             few.len(),
-            runs.len()
+            runs.len(),
+            cleaned(&few.iter().map(|&i| &runs[i]).collect::<Vec<_>>())
         );
         say(SaidKind::Warning, text, few);
     }

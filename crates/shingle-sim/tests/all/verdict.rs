@@ -9,7 +9,7 @@ use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_result::{
     Axis, ByCause, Counts, Labels, Left, Pacing, Place, Queue, RunResult, Said, SaidKind, Snapshot,
-    Swept, Target,
+    Swept, Target, Translating,
     verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep},
 };
 use shingle_sim::experiment::{Assignment, DEFAULT_CACHE, Options, Trace, plan, run_all, share};
@@ -103,6 +103,78 @@ fn drained_work_counts_once() {
     let warning = told.iter().find(|said| said.kind == SaidKind::Warning).expect("20 cleanings");
     assert!(warning.text.starts_with("Fewer than 30 bands were cleaned under lru: "));
     assert_eq!(warning.runs, [0]);
+}
+
+/// A run over a log that has cleaned this many of its zones; the disk below it may have cleaned bands.
+fn logged(policy: &str, zones: u64, seconds: f64, rmw: u64) -> RunResult {
+    let mut run = run(policy, seconds, 0.0);
+    run.all.drive_io.rmw = rmw;
+    run.labels.translation = Some("log".into());
+    run.translation_counters = Some(Translating { cleanings: zones, ..Translating::default() });
+    run
+}
+
+#[test]
+fn a_log_cleans_zones_and_the_disk_below_it_bands() {
+    let why = |runs: [RunResult; 2]| {
+        let told = said(&runs)[0].text.clone();
+        let from = told.find("is because ").expect("a reason") + 11;
+        told[from..].split_once(").").expect("its end").0.to_owned()
+    };
+    let zones = "fewer zones had to be cleaned (all in all 100 against 300";
+    assert_eq!(why([logged("lru", 300, 90.0, 0), logged("sac", 100, 40.0, 0)]), zones);
+    let zones = "fewer zones had to be cleaned (all in all 101 against 303";
+    assert_eq!(why([logged("lru", 300, 90.0, 3), logged("sac", 100, 40.0, 1)]), zones);
+    let bands = "fewer bands had to be cleaned (RMWs 100 against 700";
+    assert_eq!(why([logged("lru", 60, 90.0, 700), logged("sac", 40, 40.0, 100)]), bands);
+    let time = "cleaning took less time (zones 300 against 100";
+    assert_eq!(why([logged("lru", 100, 90.0, 0), logged("sac", 300, 40.0, 0)]), time);
+    // The disk as it is, beside the log.
+    let bands = "fewer bands had to be cleaned (RMWs 2 against 300";
+    assert_eq!(why([run("lru", 300.0, 0.0), logged("sac", 100, 40.0, 2)]), bands);
+    let either = "fewer bands or zones had to be cleaned (all in all 40 against 300";
+    assert_eq!(why([run("lru", 40.0, 0.0), logged("sac", 300, 90.0, 0)]), either);
+    // Other translations write zones back: their RMWs are these.
+    let fluid = |policy, seconds: f64| {
+        let mut run = logged(policy, seconds as u64, seconds, seconds as u64);
+        run.translation_counters.as_mut().expect("there").victims = seconds as u64;
+        run
+    };
+    let zones = "fewer zones had to be cleaned (RMWs 40 against 90";
+    assert_eq!(why([fluid("lru", 90.0), fluid("sac", 40.0)]), zones);
+}
+
+#[test]
+fn too_few_cleanings_are_told_of_what_was_cleaned() {
+    let warned = |runs: &[RunResult]| {
+        let told = said(runs);
+        let warning = told.iter().find(|said| said.kind == SaidKind::Warning).expect("few");
+        warning.text.clone()
+    };
+    let log = || logged("sac", 20, 40.0, 2);
+    let told = warned(&[run("lru", 20.0, 0.0), log()]);
+    let both = "Fewer than 30 bands or zones were cleaned under lru, sac over log: the drive's buffer hardly filled, and \
+                the translation hardly ran out of room, so";
+    assert!(told.starts_with(both), "{told}");
+    let told = warned(&[log(), logged("lru", 300, 50.0, 0)]);
+    assert!(told.starts_with("Fewer than 30 zones were cleaned under sac: the translation hardly"));
+    let told = |runs: Vec<RunResult>| {
+        let values = |run: &RunResult| run.labels.policy.clone();
+        let place =
+            |run: &RunResult| Place { trace: 0, at: [("policy".to_owned(), values(run))].into() };
+        let sweep = Swept {
+            axes: vec![Axis { name: "policy".into(), values: runs.iter().map(values).collect() }],
+            traces: Vec::new(),
+            cells: runs.iter().map(place).collect(),
+            left_out: Vec::new(),
+        };
+        said_of_sweep(&runs, &sweep).last().expect("a warning").text.clone()
+    };
+    let zones = "2 of 2 runs cleaned fewer than 30 zones: they say little about shingling.";
+    assert_eq!(told(vec![log(), logged("lru", 3, 9.0, 0)]), zones);
+    let either =
+        "2 of 2 runs cleaned fewer than 30 bands or zones: they say little about shingling.";
+    assert_eq!(told(vec![log(), run("lru", 3.0, 0.0)]), either);
 }
 
 /// A zoned disk has nothing to read where nothing was written, which makes reads look cheap.

@@ -11,7 +11,7 @@ use super::words::ratio;
 pub(super) const WITHIN_THE_DISK: &[&str] = &[
     "RMWs; cleanings without reading",
     "of these, truncated",
-    "cleaning: read, written to bands",
+    "cleaning: read, written",
     "written in place; to the buffer",
     "buffer: blocks read, written",
     "buffer: rewritten, evicted",
@@ -42,7 +42,7 @@ pub(super) fn counters(c: &Counts) -> Vec<(&'static str, String)> {
         ),
         ("of these, truncated", count(disk.truncated)),
         (
-            "cleaning: read, written to bands",
+            "cleaning: read, written",
             format!("{}, {}", bytes(disk.rmw_read_bytes), bytes(disk.band_bytes_written)),
         ),
         (
@@ -92,7 +92,7 @@ pub(super) fn of_zones(c: &Counts) -> Vec<(&'static str, String)> {
             "blocks made up: in gaps, for reads",
             counts(disk.synthesized_blocks, disk.beyond_pointer_blocks),
         ),
-        ("blocks moved within the buffer", count(c.pb.moved_blocks)),
+        ("blocks moved within the buffer or log", count(c.pb.moved_blocks)),
     ]
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn curves(all: &Curves, color: Color) -> String {
         text += "* the cache was never full: a larger one brings nothing\n";
     }
     if points().any(|point| point.few_cleanings) {
-        text += &few_cleanings("in what was run");
+        text += &few_cleanings("bands", "in what was run");
     }
     if all.curves.iter().any(|curve| !curve.sample.in_full) {
         text += &wrapped(

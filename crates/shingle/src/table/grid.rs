@@ -86,7 +86,7 @@ pub(crate) fn targets(report: &Report, color: Color) -> String {
     if report.targets.is_empty() {
         return String::new();
     }
-    let is_doubtful = |smallest: &Smallest| is_doubtful(smallest, &report.runs);
+    let doubtful = |smallest| doubtful(smallest, &report.runs);
     let cells: Vec<[String; 4]> = report
         .targets
         .iter()
@@ -95,28 +95,31 @@ pub(crate) fn targets(report: &Report, color: Color) -> String {
                 None => smallest.drive.clone(),
                 Some(translation) => format!("{translation} over {}", smallest.drive),
             };
-            let few = if is_doubtful(smallest) { " ~" } else { "" };
+            let few = if doubtful(smallest).is_empty() { "" } else { " ~" };
             let needed = needed(smallest) + few;
             [smallest.target.clone(), smallest.policy.clone(), drive, needed]
         })
         .collect();
     let header = ["target", "policy", "drive", "smallest cache that meets it"];
     let table = format!("\n{}\n", rows(header, &cells, color));
-    match report.targets.iter().any(is_doubtful) {
-        true => table + &few_cleanings("with that cache"),
-        false => table,
+    let few: Vec<&RunResult> = report.targets.iter().flat_map(doubtful).collect();
+    match few.is_empty() {
+        true => table,
+        false => table + &few_cleanings(verdict::cleaned(&few), "with that cache"),
     }
 }
 
-/// Returns whether a cache meets its target in a run that cleaned little. (Hits do not depend on it.)
-fn is_doubtful(smallest: &Smallest, runs: &[RunResult]) -> bool {
+/// Returns the runs in which a cache meets its target and that cleaned little. (Hits do not depend on it.)
+fn doubtful<'a>(smallest: &Smallest, runs: &'a [RunResult]) -> Vec<&'a RunResult> {
     let is_its = |run: &&RunResult| {
         let labels = &run.labels;
         Some(labels.cache_blocks) == smallest.cache_blocks
             && (&labels.policy, &labels.drive, &labels.translation)
                 == (&smallest.policy, &smallest.drive, &smallest.translation)
     };
-    !smallest.target.starts_with("hits") && runs.iter().filter(is_its).any(verdict::hardly_cleaned)
+    let depends = !smallest.target.starts_with("hits");
+    let of_it = runs.iter().filter(is_its).filter(|run| depends && verdict::hardly_cleaned(run));
+    of_it.collect()
 }
 
 fn needed(smallest: &Smallest) -> String {

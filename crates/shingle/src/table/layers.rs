@@ -48,7 +48,17 @@ pub(super) fn inside(flash: &Flash) -> String {
     text
 }
 
-/// Describes the work of the translation, in the terms of Amphisbaena's figures 13 to 17 and 24.
+/// Describes the work of the translation `log`, which has no buffer, and writes no zone back.
+pub(super) fn logged(did: &Translating) -> String {
+    format!(
+        "translation: {} zones cleaned, {} blocks moved; memory {}\n",
+        count(did.cleanings),
+        count(did.moved_blocks),
+        show_bytes(did.memory_bytes),
+    )
+}
+
+/// Describes the work of any other, in the terms of Amphisbaena's figures 13 to 17 and 24.
 pub(super) fn translated(did: &Translating) -> String {
     let share = |part: u64, whole: u64| match whole {
         0 => "-".into(),

@@ -8,7 +8,7 @@ use shingle_result::{Counts, Measured, Report, RunResult};
 use super::counters::{WITHIN_THE_DISK, counters, has_zones, of_flash, of_zones};
 use super::course::{histogram, series};
 use super::fit::wrapped;
-use super::layers::{inside, translated};
+use super::layers::{inside, logged, translated};
 use super::plain::rows;
 use super::words::{heading, said, title};
 use crate::cli::Color;
@@ -119,7 +119,10 @@ fn in_words(run: &RunResult, modelled: bool) -> String {
         text += &inside(flash);
     }
     if let Some(did) = &run.translation_counters {
-        text += &translated(did);
+        text += &match run.labels.translation.as_deref() {
+            Some("log") => logged(did),
+            _ => translated(did),
+        };
     }
     if let Some(reads) = run.checked_reads {
         text += &format!("{} blocks read were checked: each was the last written\n", count(reads));

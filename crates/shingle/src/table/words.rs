@@ -33,11 +33,12 @@ pub(super) fn said(report: &Report, compared: &[usize]) -> String {
     said.map(|said| wrapped(&said.text) + "\n").collect()
 }
 
-/// Returns what the mark `~` says.
-pub(super) fn few_cleanings(whereabouts: &str) -> String {
+/// Returns what the mark `~` says: of `bands`, or whatever else is cleaned.
+pub(super) fn few_cleanings(bands: &str, whereabouts: &str) -> String {
+    let or_a = if bands == "bands" { "or a" } else { "or, where there is one, a" };
     wrapped(&format!(
-        "~ fewer than {CLEANINGS_MIN} bands were cleaned {whereabouts}: these figures say little about shingling. A \
-         longer trace, a smaller cache or a smaller buffer (--set drive.pb=SIZE) shows more.\n"
+        "~ fewer than {CLEANINGS_MIN} {bands} were cleaned {whereabouts}: these figures say little about shingling. A \
+         longer trace, a smaller cache {or_a} smaller buffer (--set drive.pb=SIZE) shows more.\n"
     ))
 }
 
