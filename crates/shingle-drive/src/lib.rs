@@ -51,7 +51,7 @@ mod zone;
 pub use counters::Counters;
 pub use drive::{BufferState, Description, Drive, Zoned};
 pub use io::{Io, Served, Stamp};
-pub use models::in_zones::in_zones;
+pub use models::in_zones::{costs_in_zones, in_zones};
 pub use parts::rng::Rng;
 pub use parts::turnover::Turnover;
 pub use registry::{DriveEntry, Known, PROFILE, SHEET, drives, entry, make, make_ssd, ssds};

@@ -40,8 +40,8 @@ const APPEND: u64 = 128;
 
 /// Writes `disk` in zones of `zone_blocks`, the first `conventional` of them in place; the rest of
 /// a zone at its end is left out. A host-aware disk may have zones of its own, so many to each of
-/// these: one is reset when its first block is written again. Hosts plan with `costs`; `None` measures
-/// them, on a copy of the disk.
+/// these: one is reset when its first block is written again. Hosts plan with `costs`, as
+/// [`costs_in_zones`] measures them.
 ///
 /// # Panics
 /// If there is no room for another zone behind these, or its own zones do not fit into them.
@@ -50,17 +50,13 @@ pub fn in_zones(
     disk: Box<dyn Drive>,
     zone_blocks: u64,
     conventional: u32,
-    costs: Option<Costs>,
+    costs: Costs,
 ) -> Box<dyn Drive> {
     let beneath = disk.description();
     let count = beneath.disk_blocks / zone_blocks;
     assert!(count > u64::from(conventional), "a zone is written in sequence");
     let disk_blocks = count * zone_blocks;
-    let beneath_blocks = beneath.exposed.map(|exposed| {
-        let own = beneath.bands.as_ref().map_or(0, |zones| zones.blocks(Zone(0)));
-        assert!(!exposed.sequential_required && own > 0 && zone_blocks.is_multiple_of(own));
-        own
-    });
+    let beneath_blocks = own_blocks(beneath, zone_blocks);
     let description = Description {
         disk_blocks,
         bands: Some(ZoneMap::fixed(zone_blocks, disk_blocks)),
@@ -73,12 +69,20 @@ pub fn in_zones(
         }),
         buffer_blocks: 0,
         in_order: InOrder::default(),
+        costs,
         ..beneath.clone()
     };
     let zones = Zones::new(count as usize, zone_blocks, conventional as usize, OPEN as usize);
-    let mut made = InZones { disk, zones, beneath_blocks, description };
-    made.description.costs = costs.unwrap_or_else(|| made.costs());
-    Box::new(made)
+    Box::new(InZones { disk, zones, beneath_blocks, description })
+}
+
+/// Blocks of the disk's own zones, if it has some.
+fn own_blocks(disk: &Description, zone_blocks: u64) -> Option<u64> {
+    disk.exposed.map(|exposed| {
+        let own = disk.bands.as_ref().map_or(0, |zones| zones.blocks(Zone(0)));
+        assert!(!exposed.sequential_required && own > 0 && zone_blocks.is_multiple_of(own));
+        own
+    })
 }
 
 /// Passes that a block costs: it is written once, and read and written when the log is cleaned. On
@@ -86,47 +90,48 @@ pub fn in_zones(
 /// bytes for each of the host, its own cleaning included, and read as many.
 const PASSES: u64 = 12;
 
+/// What a host plans with over a disk that is written in zones of `zone_blocks`. `R(x)` is the way to
+/// the place that is written, as for a read, and for each block [`PASSES`] passes. A pass is measured: the
+/// time of a block of a zone written in order. That is done on `disk`, a new one: a copy of a disk with
+/// a large buffer takes hundreds of megabytes.
+///
+/// # Panics
+/// If its own zones do not fit into these.
+#[must_use]
+pub fn costs_in_zones(mut disk: Box<dyn Drive>, zone_blocks: u64) -> Costs {
+    let own = own_blocks(disk.description(), zone_blocks);
+    let mut now = Nanos::ZERO;
+    for block in (0..zone_blocks).step_by(APPEND as usize) {
+        let count = APPEND.min(zone_blocks - block);
+        now = reset_own(disk.as_mut(), own, now, Block(block), count).done;
+        let io = Io { op: Op::Write, block: Block(block), count };
+        now = disk.serve(now, &io, &mut []).done;
+    }
+    let read = disk.description().costs.read;
+    Costs { read, rmw_base: read, rmw_per_block: Nanos(PASSES * now.0 / zone_blocks) }
+}
+
+/// Resets those of the disk's own zones, of `own` blocks, that are written from their first block on.
+fn reset_own(
+    disk: &mut dyn Drive,
+    own: Option<u64>,
+    now: Nanos,
+    block: Block,
+    count: u64,
+) -> Served {
+    let mut served = Served { done: now, ..Served::default() };
+    let (Some(own), Some(disk)) = (own, disk.zoned()) else { return served };
+    for zone in block.0.div_ceil(own)..(block.0 + count).div_ceil(own) {
+        let zone = Zone(u32::try_from(zone).expect("zones have numbers of 32 bits"));
+        if disk.zone(zone).data_end > 0 {
+            let reset = disk.reset(served.done, zone).expect("no zone is conventional");
+            served.then(&reset, false);
+        }
+    }
+    served
+}
+
 impl InZones {
-    fn twin(&self) -> InZones {
-        InZones {
-            disk: self.disk.copy(),
-            zones: self.zones.clone(),
-            beneath_blocks: self.beneath_blocks,
-            description: self.description.clone(),
-        }
-    }
-
-    /// What a host plans with. `R(x)` is the way to the place that is written, as for a read, and for
-    /// each block [`PASSES`] passes. A pass is measured: the time of a block of a zone written in order.
-    fn costs(&self) -> Costs {
-        let mut twin = self.twin();
-        let (mut now, zone_blocks) = (Nanos::ZERO, self.zones.blocks());
-        for block in (0..zone_blocks).step_by(APPEND as usize) {
-            let count = APPEND.min(zone_blocks - block);
-            now = twin.reset_beneath(now, Block(block), count).done;
-            let io = Io { op: Op::Write, block: Block(block), count };
-            now = twin.disk.serve(now, &io, &mut []).done;
-        }
-        let read = self.disk.description().costs.read;
-        Costs { read, rmw_base: read, rmw_per_block: Nanos(PASSES * now.0 / zone_blocks) }
-    }
-
-    /// Resets those of the disk's own zones that are written from their first block on.
-    fn reset_beneath(&mut self, now: Nanos, block: Block, count: u64) -> Served {
-        let mut served = Served { done: now, ..Served::default() };
-        let (Some(own), Some(disk)) = (self.beneath_blocks, self.disk.zoned()) else {
-            return served;
-        };
-        for zone in block.0.div_ceil(own)..(block.0 + count).div_ceil(own) {
-            let zone = Zone(u32::try_from(zone).expect("zones have numbers of 32 bits"));
-            if disk.zone(zone).data_end > 0 {
-                let reset = disk.reset(served.done, zone).expect("no zone is conventional");
-                served.then(&reset, false);
-            }
-        }
-        served
-    }
-
     /// Reads what lies below write pointers.
     fn read(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         let mut served = Served { done: now, ..Served::default() };
@@ -197,7 +202,12 @@ impl Drive for InZones {
     }
 
     fn copy(&self) -> Box<dyn Drive> {
-        Box::new(self.twin())
+        Box::new(InZones {
+            disk: self.disk.copy(),
+            zones: self.zones.clone(),
+            beneath_blocks: self.beneath_blocks,
+            description: self.description.clone(),
+        })
     }
 
     fn check(&self) {
@@ -224,7 +234,8 @@ impl Zoned for InZones {
                     return Ok(self.disk.serve(now, io, data));
                 }
                 self.zones.advance(zone, offset, io.count);
-                let mut served = self.reset_beneath(now, io.block, io.count);
+                let (disk, own) = (self.disk.as_mut(), self.beneath_blocks);
+                let mut served = reset_own(disk, own, now, io.block, io.count);
                 served.then(&self.disk.serve(served.done, io, data), false);
                 Ok(served)
             }

@@ -1,13 +1,16 @@
 //! A disk without zones that is written in zones.
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
-use shingle_drive::{Buffer, Drive, Io, Overrides, Rule, Settings, Stamp, Zoned, in_zones, make};
+use shingle_drive::{
+    Buffer, Drive, Io, Overrides, Rule, Settings, Stamp, Zoned, costs_in_zones, in_zones, make,
+};
 
 /// Blocks of a zone of 256 MiB.
 const ZONE: u64 = 65_536;
 
 fn written_in_zones(name: &str) -> Box<dyn Drive> {
-    in_zones(make(name, &Settings::default()).expect("a drive"), ZONE, 2, None)
+    let made = || make(name, &Settings::default()).expect("a drive");
+    in_zones(made(), ZONE, 2, costs_in_zones(made(), ZONE))
 }
 
 fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
@@ -113,7 +116,7 @@ fn a_host_plans_alike_whether_a_host_aware_disk_holds_data_or_not() {
         // (It is scaled with the data, as for a short trace.)
         let buffer = Buffer::Bytes(20 << 20);
         let drive = make("ha-roco", &Settings { overrides, buffer, ..Settings::default() });
-        in_zones(drive.expect("a drive"), ZONE, 2, None).description().costs
+        costs_in_zones(drive.expect("a drive"), ZONE)
     };
     let (empty, full) = (costs("off"), costs("on"));
     assert_eq!(full.read, empty.read);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shingle_core::params::nearest;
 use shingle_core::policy::Zoning;
 use shingle_core::units::{BLOCK_BYTES, Request, Zone};
-use shingle_drive::{self as drives, Description, Known, Settings, Timing};
+use shingle_drive::{self as drives, Description, Known, Settings, Timing, costs_in_zones};
 use shingle_result::Pacing;
 use shingle_trace::shape::packed_bytes;
 use shingle_trace::zones::ZONE_BYTES;
@@ -153,9 +153,11 @@ pub(super) fn drive_choice<R: RequestList>(
             let summary = &trace.summary;
             settings.buffer = buffer(name, options, summary, &description, &mut shown, notes)?;
         }
-        let mut drive = drives::make(name, &settings).map_err(usage)?;
+        let make = || drives::make(name, &settings).map_err(usage);
+        let (mut drive, to_measure) = (make()?, make()?);
         let holds_data = drive.zoned().is_none_or(|zones| zones.zone(Zone(0)).data_end > 0);
-        description = over.on_zones(name, drive, None)?.description().clone();
+        let costs = |zone_blocks| costs_in_zones(to_measure, zone_blocks);
+        description = over.on_zones(name, drive, costs)?.description().clone();
         let beneath = Beneath { name, description: &description, own_zones, holds_data };
         let made = Translator::new(over, &beneath, ssd, options, trace, notes)?;
         shown.extend(made.buffer().map(|blocks| ("pb".into(), blocks)));

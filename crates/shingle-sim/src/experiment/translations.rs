@@ -349,7 +349,7 @@ impl Translator {
     }
 
     pub(super) fn over(&self, name: &str, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
-        let drive = self.over.on_zones(name, drive, Some(self.costs))?;
+        let drive = self.over.on_zones(name, drive, |_| self.costs)?;
         let (entry, params) = (self.over.entry, &self.over.params);
         let made = match &self.filled {
             Some(saved) => entry.open(params, self.layout, saved.as_ref()),

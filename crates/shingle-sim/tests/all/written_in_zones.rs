@@ -17,7 +17,9 @@ fn written(name: &str, parameters: &[(&str, u64)], buffer: Buffer, writes: u64) 
     let set = |all: Overrides, (name, value): &(&str, u64)| all.with(name, &value.to_string());
     let overrides = parameters.iter().fold(Overrides::new(), set);
     let drive = make(name, &Settings { overrides, buffer, ..Settings::default() });
-    let drive = in_zones(drive.expect("a tiny drive"), ZONE, 1, None);
+    let drive = drive.expect("a tiny drive");
+    let costs = drive.description().costs;
+    let drive = in_zones(drive, ZONE, 1, costs);
     let layout = layout(drive.description(), None).expect("it has zones");
     let log = translations::get("log").expect("a translation");
     let mut params = Params::new(log.params);

@@ -176,7 +176,8 @@ fn every_translation_by_itself() {
 /// filled before with blocks in order.
 fn log_on(drive: Box<dyn Drive>, has_map: bool, is_filled: bool) -> Translated {
     const ZONE: u64 = 6;
-    let drive = in_zones(drive, ZONE, 2, None);
+    let costs = drive.description().costs;
+    let drive = in_zones(drive, ZONE, 2, costs);
     let log = translations::get("log").expect("a translation");
     let mut params = Params::new(log.params);
     params.set("open", "1").expect("a count");

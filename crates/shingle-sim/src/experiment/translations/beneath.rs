@@ -37,8 +37,8 @@ pub(in crate::experiment) fn has_own_zones(description: &Description) -> bool {
 }
 
 impl Over {
-    /// Returns `drive` with zones: if it has none of its own, written in zones. `costs` are those of
-    /// the same drive in zones, if they were measured before.
+    /// Returns `drive` with zones: if it has none of its own, written in zones of so many blocks, for
+    /// which `costs` is asked what hosts plan with.
     ///
     /// # Errors
     /// If the translation has a buffer in conventional zones, which are written in place: the disk
@@ -47,7 +47,7 @@ impl Over {
         &self,
         name: &str,
         drive: Box<dyn Drive>,
-        costs: Option<Costs>,
+        costs: impl FnOnce(u64) -> Costs,
     ) -> Result<Box<dyn Drive>, ExperimentError> {
         let description = drive.description();
         if has_own_zones(description) {
@@ -77,7 +77,7 @@ impl Over {
                 size::show_blocks(own)
             )));
         }
-        Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32, costs))
+        Ok(shingle_drive::in_zones(drive, zone_blocks, conventional as u32, costs(zone_blocks)))
     }
 
     /// Returns a note on how a disk without zones is written.
