@@ -38,14 +38,6 @@ pub trait Backing: Send + Sync {
         count: u32,
     ) -> io::Result<Option<Vec<ZoneState>>>;
 
-    /// Checks whether the device can be changed.
-    ///
-    /// # Errors
-    /// If it cannot, for good.
-    fn check_writable(&self) -> io::Result<()> {
-        Ok(())
-    }
-
     /// Whether the device itself returns zeros, or an error, for unwritten blocks. If not, zeros
     /// are made up here.
     fn reads_beyond(&self) -> bool;
@@ -136,8 +128,6 @@ impl<B: Backing> OnDevice<B> {
     /// Writes while this caller has the zone.
     fn write_now(&self, call: Call, buffers: &[Buffer]) -> Result<(), ZonedError> {
         let (block, count) = (call.block, buffers.len() as u64);
-        let writable = self.backing.check_writable();
-        writable.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
         let (zone, before) = self.admit(call).map_err(self.refused(call))?;
         if let Err(error) = self.direct.write(self.first_page + block.0, buffers) {
             return Err(self.failed(call, zone, before, error));

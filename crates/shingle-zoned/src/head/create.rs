@@ -152,7 +152,7 @@ fn fill(device: &Device, zones: &Zones) -> Result<(), OpenError> {
     let direct = device.again().map_err(&system)?;
     let states = (0..geometry.zones).map(|zone| zones.state(Zone(zone))).collect();
     let mut table = Table::new(&header, states);
-    table.write(&direct, &(0..header.layout().table_pages).collect()).map_err(&system)?;
+    table.write(&direct).map_err(&system)?;
     direct.flush().map_err(&system)?;
     for copy in 0..HEADERS {
         device.write(copy, &header.encode())?;

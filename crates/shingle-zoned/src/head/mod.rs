@@ -8,8 +8,8 @@
 //! include. The same holds for a zone that becomes read-only or offline. No zone is open in the
 //! table, as none is on a disk without power.
 //!
-//! If the table cannot be written, or made durable, all writing ends until the disk is opened
-//! again: it is unknown which of two states is in the head.
+//! If the table cannot be written, or made durable, it is unknown which of two states is in the head:
+//! the next flush, or reset, writes it again.
 
 mod create;
 pub mod format;
@@ -20,7 +20,6 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -29,7 +28,7 @@ use shingle_device::{Device, DeviceError, Direct, cause};
 
 pub use self::create::{create, create_failed, create_on, geometry_on};
 use self::format::{HEADERS, Header, Page, TablePage, Unusable};
-use self::table::{Found, Table};
+use self::table::{Found, Medium, Table};
 use crate::cut::after_power_cut;
 use crate::disk::ZoneCommand;
 use crate::faults::Draw;
@@ -105,8 +104,6 @@ pub struct Head {
     first_page: u64,
     zone_blocks: u64,
     on: On,
-    /// Set when it is unknown what the table in the head contains.
-    failed: AtomicBool,
 }
 
 /// A zoned disk in a file, or on a block device without zones, that is locked by this process. See
@@ -201,7 +198,7 @@ pub(crate) fn open(device: Device) -> Result<HeadDisk, OpenError> {
     let (path, on) = (device.path().to_owned(), On::of(&device));
     let contents = contents(device.bytes(), on, |page| read_page(&device, page))?;
     let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
-    let Contents { header, lost_headers, found: Found { mut table, single, .. } } = contents;
+    let Contents { header, lost_headers, found: Found { mut table, .. } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
     // A damaged copy is repaired before it is needed.
     for (copy, _) in &lost_headers {
@@ -210,18 +207,13 @@ pub(crate) fn open(device: Device) -> Result<HeadDisk, OpenError> {
     // The last writes of a killed process may not be durable, and a copy of a page that is must
     // stay until the other one is, too.
     device.flush()?;
-    let healed = table.write(&direct, &single);
+    let healed = table.write(&direct);
     healed.map_err(OpenError::system(&path, "write"))?;
     let zones = Zones::restore(header.geometry, table.zones().to_vec());
     let zones = zones.map_err(|why| OpenError::unusable(&path, why))?;
     let first_page = header.layout().first_page;
-    let backing = Head {
-        table: Mutex::new(table),
-        first_page,
-        zone_blocks: header.geometry.zone_blocks,
-        on,
-        failed: AtomicBool::new(false),
-    };
+    let backing =
+        Head { table: Mutex::new(table), first_page, zone_blocks: header.geometry.zone_blocks, on };
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
@@ -265,19 +257,31 @@ pub(crate) fn inspect(path: &Path, file: &File, bytes: u64, on: On) -> Result<Se
 }
 
 impl Head {
-    /// Updates the table durably.
-    fn settle(
-        &self,
-        direct: &Direct,
-        table: &mut Table,
-        zones: &[(Zone, ZoneState)],
-    ) -> io::Result<()> {
-        self.check_writable()?;
-        let settled = table.settle(direct, zones.iter().copied());
-        if settled.is_err() {
-            self.failed.store(true, Ordering::Release);
+    /// Makes durable what was written, and then the write pointers.
+    fn settle_written(&self, medium: &impl Medium, zones: &Mutex<Zones>) -> io::Result<()> {
+        let mut table = locked(&self.table);
+        // (One that a reset needed. What was lost then does not come back by another flush.)
+        if table.flush_failed() {
+            return Err(Errno::IO.into());
         }
+        let changed: Vec<(Zone, ZoneState)> = {
+            let mut zones = locked(zones);
+            let changed = zones.take_changed();
+            changed.into_iter().map(|zone| (zone, zones.state(zone).settled())).collect()
+        };
+        let flushed = table.flush(medium);
+        if flushed.is_err() {
+            locked(zones).not_settled(changed.iter().map(|(zone, _)| *zone));
+        }
+        let settled = flushed.and_then(|()| table.settle(medium, changed));
+        // (This caller is told.)
+        table.flush_failed();
         settled
+    }
+
+    /// Makes the reset of a zone durable.
+    fn settle_reset(&self, medium: &impl Medium, zone: Zone) -> io::Result<()> {
+        locked(&self.table).settle(medium, [(zone, ZoneState::EMPTY)])
     }
 
     /// Returns the space of an empty zone to the file system. Not every file system can take it, and
@@ -305,7 +309,7 @@ impl Backing for Head {
         if command != ZoneCommand::Reset {
             return Ok(());
         }
-        self.settle(direct, &mut locked(&self.table), &[(zone, ZoneState::EMPTY)])?;
+        self.settle_reset(direct, zone)?;
         // After the record: an older one would refer to the data. No write to the zone is in
         // progress yet.
         self.make_hole(device, zone);
@@ -313,28 +317,11 @@ impl Backing for Head {
     }
 
     fn flush(&self, direct: &Direct, zones: &Mutex<Zones>) -> io::Result<()> {
-        let mut table = locked(&self.table);
-        let changed: Vec<(Zone, ZoneState)> = {
-            let mut zones = locked(zones);
-            let changed = zones.take_changed();
-            changed.into_iter().map(|zone| (zone, zones.state(zone).settled())).collect()
-        };
-        if let Err(error) = direct.flush() {
-            self.failed.store(true, Ordering::Release);
-            return Err(error);
-        }
-        self.settle(direct, &mut table, &changed)
+        self.settle_written(direct, zones)
     }
 
     fn report_states(&self, _: &Device, _: Zone, _: u32) -> io::Result<Option<Vec<ZoneState>>> {
         Ok(None)
-    }
-
-    fn check_writable(&self) -> io::Result<()> {
-        match self.failed.load(Ordering::Acquire) {
-            true => Err(Errno::ROFS.into()),
-            false => Ok(()),
-        }
     }
 
     fn reads_beyond(&self) -> bool {
@@ -358,7 +345,7 @@ impl HeadDisk {
             .state(zone)
             .settled()
             .failed(condition, crate::ZonedDisk::geometry(self));
-        self.backing.settle(&self.direct, &mut table, &[(zone, state)])?;
+        table.settle(&self.direct, [(zone, state)])?;
         locked(&self.zones).put(zone, state);
         Ok(())
     }
@@ -380,8 +367,91 @@ impl HeadDisk {
                 (zone, after_power_cut(flushed, last, &geometry, &mut |below| draw.below(below)))
             })
             .collect();
-        self.backing.settle(&self.direct, &mut table, &cut)?;
+        table.settle(&self.direct, cut.iter().copied())?;
         cut.into_iter().for_each(|(zone, state)| zones.put(zone, state));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use shingle_engine::Buffer;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::ZonedDisk as _;
+    use crate::geometry::Geometry;
+
+    /// A device of which one call fails, after so many others.
+    struct Failing<'a>(&'a Direct, Cell<u32>);
+
+    impl Failing<'_> {
+        fn call(&self) -> io::Result<()> {
+            let before = self.1.replace(self.1.get().wrapping_sub(1));
+            if before == 0 { Err(Errno::IO.into()) } else { Ok(()) }
+        }
+    }
+
+    impl Medium for Failing<'_> {
+        fn write(&self, at: u64, page: &Buffer) -> io::Result<()> {
+            self.call().and_then(|()| Medium::write(self.0, at, page))
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            self.call().and_then(|()| Medium::flush(self.0))
+        }
+    }
+
+    /// A disk with two blocks in zone 3, and where it is.
+    fn disk() -> (TempDir, PathBuf, HeadDisk) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("disk");
+        create(&path, &Geometry::new(8, 4)).expect("made");
+        let disk = opened(&path);
+        disk.write(Block(12), &[Buffer::default(), Buffer::default()]).expect("written");
+        (folder, path, disk)
+    }
+
+    fn opened(path: &Path) -> HeadDisk {
+        open(Device::open(path).expect("opened")).expect("a zoned disk")
+    }
+
+    fn pointer(disk: &HeadDisk) -> Option<u64> {
+        disk.report(Zone(3), 1).expect("a report")[0].write_pointer
+    }
+
+    /// The device was away for a moment: what was written before and after it is there.
+    #[test]
+    fn after_a_flush_that_failed_the_next_one_settles_all() {
+        for call in 0..4 {
+            let (_folder, path, disk) = disk();
+            let failing = Failing(&disk.direct, Cell::new(call));
+            disk.backing.settle_written(&failing, &disk.zones).expect_err("one call fails");
+            disk.write(Block(14), &[Buffer::default()]).expect("the device is back");
+            disk.flush().expect("so it is flushed");
+            drop(disk);
+            let disk = opened(&path);
+            assert_eq!(pointer(&disk), Some(3), "call {call}");
+        }
+    }
+
+    #[test]
+    fn a_reset_that_failed_can_be_done_again() {
+        for call in 0..3 {
+            let (_folder, path, disk) = disk();
+            disk.flush().expect("flushed");
+            let failing = Failing(&disk.direct, Cell::new(call));
+            disk.backing.settle_reset(&failing, Zone(3)).expect_err("one call fails");
+            disk.reset(Zone(3)).expect("the device is back");
+            disk.write(Block(12), &[Buffer::default()]).expect("it is empty");
+            // The call that failed may have been a flush, with which writes were lost.
+            assert_eq!(disk.flush().is_err(), call == 1, "call {call}");
+            disk.flush().expect("that was told");
+            drop(disk);
+            let disk = opened(&path);
+            assert_eq!(pointer(&disk), Some(1), "call {call}");
+        }
     }
 }

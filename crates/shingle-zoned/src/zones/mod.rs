@@ -108,6 +108,11 @@ impl Zones {
         std::mem::take(&mut self.changed)
     }
 
+    /// Has the next [`Zones::take_changed`] name zones again.
+    pub(crate) fn not_settled(&mut self, zones: impl IntoIterator<Item = Zone>) {
+        self.changed.extend(zones);
+    }
+
     /// The end of the written part of a zone. A conventional one counts as written everywhere, even
     /// if it has failed.
     #[must_use]
