@@ -22,6 +22,7 @@
 use shingle_core::units::BLOCK_BYTES;
 pub use shingle_engine::format::Page;
 use shingle_engine::format::{checksum, seal};
+use uuid::Uuid;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -99,6 +100,8 @@ pub enum Unusable {
     Damaged,
     #[error("it makes no sense: {0}")]
     Nonsense(String),
+    #[error("it is of another zoned disk, {0}")]
+    Another(Uuid),
 }
 
 impl Unusable {
@@ -184,6 +187,10 @@ impl Header {
     #[must_use]
     pub(crate) fn layout(&self) -> Layout {
         Layout::of(&self.geometry)
+    }
+
+    pub(crate) fn uuid(&self) -> Uuid {
+        Uuid::from_bytes(self.uuid)
     }
 
     /// The mark of the pages of this disk.

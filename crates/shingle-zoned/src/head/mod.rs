@@ -127,15 +127,38 @@ fn contents<E>(
     if bytes < HEADERS * BLOCK_BYTES {
         return Ok(Err(Unusable::Foreign.to_string()));
     }
-    let (header, lost_headers) = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
-        (Ok(header), Ok(_)) => (header, vec![]),
-        (Ok(header), Err(why)) => (header, vec![(1, why)]),
-        (Err(why), Ok(header)) => (header, vec![(0, why)]),
+    let of = |header, lost_headers| (header, lost_headers);
+    let candidates = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
+        (Ok(one), Ok(other)) if one == other => vec![of(one, vec![])],
+        // (One was written over by that of another disk. The table tells which one.)
+        (Ok(one), Ok(other)) => vec![
+            of(one, vec![(1, Unusable::Another(other.uuid()))]),
+            of(other, vec![(0, Unusable::Another(one.uuid()))]),
+        ],
+        (Ok(header), Err(why)) => vec![of(header, vec![(1, why)])],
+        (Err(why), Ok(header)) => vec![of(header, vec![(0, why)])],
         (Err(one), Err(other)) => {
             let is_zoned = is_head(bytes, read)?;
             return Ok(Err(if is_zoned { no_header(on, &one, &other) } else { one.to_string() }));
         }
     };
+    let mut first_error = None;
+    for (header, lost_headers) in candidates {
+        match with_header(&header, bytes, on, &mut read)? {
+            Ok(found) => return Ok(Ok(Contents { header, lost_headers, found })),
+            Err(why) => first_error = first_error.or(Some(why)),
+        }
+    }
+    Ok(Err(first_error.unwrap_or_default()))
+}
+
+/// Reads the table of a file or device of `bytes` bytes that has this header.
+fn with_header<E>(
+    header: &Header,
+    bytes: u64,
+    on: On,
+    read: impl FnMut(u64) -> Result<Page, E>,
+) -> Result<Result<Found, String>, E> {
     let needed = header.layout().pages * BLOCK_BYTES;
     if bytes < needed || (on == On::File && bytes > needed) {
         let then = match (on, bytes < needed) {
@@ -147,8 +170,7 @@ fn contents<E>(
         };
         return Ok(Err(format!("it has {bytes} bytes, and {needed} when it was made; {then}")));
     }
-    let found = Table::read(&header, on, read)?;
-    Ok(found.map(|found| Contents { header, lost_headers, found }))
+    Table::read(header, on, read)
 }
 
 /// The error of a disk without a valid header.

@@ -215,6 +215,42 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     assert!(error.ends_with("there is no zoned disk; `shingle zoned create` makes one"), "{error}");
 }
 
+/// As by `dd`, to the wrong disk. The table tells whose a header is; the other disk may have other
+/// zones, or more of them.
+#[test]
+fn the_header_of_another_disk_is_a_bad_page() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let page = |name: &str| -> [u8; 4096] {
+        std::fs::read(path(name)).expect("read")[..4096].try_into().expect("a page")
+    };
+    create(&path("larger"), &Geometry::new(300, 1)).expect("made");
+    create(&path("alike"), &geometry()).expect("made");
+    create(&path("disk"), &geometry()).expect("made");
+    let disk = open(&path("disk")).expect("opened");
+    at_pointer(&*disk, Zone(4), &blocks(&[8, 9])).expect("written");
+    disk.flush().expect("flushed");
+    let known = settled(report(&*disk));
+    drop(disk);
+    let own = page("disk");
+    for (other, at) in [("larger", 0), ("alike", 0), ("larger", 1), ("alike", 1)] {
+        put(&path("disk"), at, &page(other));
+        let found = open_read_only(&path("disk")).expect("the other copy is good");
+        assert_eq!(report(&found), known, "{other}, {at}");
+        let [told] = found.damaged() else { panic!("{:?}", found.damaged()) };
+        let what = format!("(page {at} of the file: it is of another zoned disk, ");
+        assert!(told.contains(&what), "{told}");
+        drop(open(&path("disk")).expect("opened"));
+        assert!(open_read_only(&path("disk")).expect("read").damaged().is_empty());
+        assert!(page("disk") == own);
+    }
+    // Where the table is of neither, it is lost.
+    put(&path("disk"), 1, &page("alike"));
+    [2, 3].iter().for_each(|&at| put(&path("disk"), at, &[0; 4096]));
+    let error = open(&path("disk")).err().expect("lost").to_string();
+    assert!(error.contains("both copies of page 0 of its table are lost"), "{error}");
+}
+
 #[test]
 fn a_conventional_zone_that_fails_stays_conventional() {
     let folder = folder();
