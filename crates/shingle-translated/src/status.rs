@@ -20,6 +20,9 @@ pub struct Status {
     /// Writes, trims and flushes that failed since then.
     #[serde(default)]
     pub refused: u64,
+    /// Why writes are refused, if they are: the map has no room, or the last write failed.
+    #[serde(default)]
+    pub writes_refused: Option<String>,
     /// The last failure.
     pub last_failure: Option<String>,
     /// The buffer.

@@ -938,6 +938,27 @@ fn a_disk_without_spare_zones_says_so() {
     drop(served);
 }
 
+/// Who watches it has to know, although nothing has failed.
+#[test]
+fn a_map_without_room_is_told() {
+    let bed = Bed(Folder::new());
+    bed.done("zoned create disk.zoned --zones 40 --zone-size 1M --conventional 1 -q");
+    bed.done("zoned format disk.zoned -t log");
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    // Single blocks that are no neighbours.
+    let written = |n: &u64| client.write(n * 8192, &[7; 4096], 0).expect("connected").is_ok();
+    let room = (0..4000).take_while(written).count() as u64;
+    assert!((1000..4000).contains(&room), "{room}");
+    let said = bed.said_wrong("zoned status disk.zoned");
+    assert!(said.contains("WRITES REFUSED") && said.contains("trim some"), "{said}");
+    client.call(command::TRIM, 0, 0, 200 * 8192, &[]).expect("connected").expect("trimmed");
+    let said = bed.done("zoned status disk.zoned");
+    assert!(!said.contains("WRITES REFUSED") && said.contains("1 writes, trims"), "{said}");
+    drop(client);
+    drop(served);
+}
+
 /// It has the name of the disk that is served.
 #[test]
 fn a_copy_of_a_disk_is_another_disk() {

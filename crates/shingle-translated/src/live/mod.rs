@@ -63,6 +63,8 @@ pub struct LiveDisk {
     waiting: Waiting,
     /// The number of writes, trims and flushes that failed.
     refused: AtomicU64,
+    /// Why the last write failed; and of how many blocks it was, if the map had no room for them.
+    last_refusal: Mutex<Option<(String, Option<u64>)>>,
 }
 
 /// What works and readers share.
@@ -194,7 +196,17 @@ impl LiveDisk {
     /// # Errors
     /// If they are beyond the end, the map has no room, or the disk fails. Some of the blocks may have been written then.
     pub fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {
-        self.count_refusal(self.write_all(block, buffers))
+        let written = self.count_refusal(self.write_all(block, buffers));
+        let last = match &written {
+            Ok(()) => None,
+            Err(error) => match error.kind {
+                LiveErrorKind::OutOfRange => return written,
+                LiveErrorKind::Full => Some((error.to_string(), Some(buffers.len() as u64))),
+                _ => Some((error.to_string(), None)),
+            },
+        };
+        *self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        written
     }
 
     fn write_all(&self, block: Block, buffers: &[Buffer]) -> Result<(), LiveError> {

@@ -186,6 +186,7 @@ pub(crate) fn open(
         worker: Mutex::new(worker),
         waiting: Waiting::default(),
         refused: AtomicU64::new(0),
+        last_refusal: Mutex::default(),
     })
 }
 

@@ -14,6 +14,7 @@ impl LiveDisk {
     #[must_use]
     pub fn status(&self) -> Status {
         let worker = self.lock_worker().unwrap_or_else(PoisonError::into_inner);
+        let writes_refused = self.writes_refused();
         let (plan, map) = (&self.shared.plan, self.shared.map());
         let (translation, table) = (worker.executor.translation(), &worker.table);
         let (held, before) = (translation.buffer_state(), &worker.done_before);
@@ -30,6 +31,7 @@ impl LiveDisk {
             failed: worker.failed.as_ref().map(|failed| failed.what.clone()),
             failures: worker.failures,
             refused: self.refused.load(Ordering::Relaxed),
+            writes_refused,
             last_failure: worker.last_failure.clone(),
             buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
             zones: ZonesStatus {
@@ -63,6 +65,15 @@ impl LiveDisk {
             doubtful_ranges: map.doubtful.starts_and_counts(),
             pace: None,
         }
+    }
+
+    /// Why writes are refused: no block more has room in the map, or the last write failed, and what
+    /// it lacked is lacking still.
+    fn writes_refused(&self) -> Option<String> {
+        let last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let lacks = |count: &u64| self.has_room(*count).is_err();
+        let last = last.filter(|(_, blocks)| blocks.as_ref().is_none_or(lacks));
+        self.has_room(1).err().or(last.map(|(why, _)| why))
     }
 
     /// Whether works make progress. Never waits.

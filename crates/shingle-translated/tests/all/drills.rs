@@ -380,9 +380,12 @@ fn a_map_without_room_takes_no_writes_until_something_is_trimmed() {
                 Err(error) => {
                     assert_eq!(error.kind, LiveErrorKind::Full, "{name}: {error}");
                     full += 1;
+                    let why = live.status().writes_refused.expect("it has no room");
+                    assert!(error.to_string().contains(&why), "{name}: {why}");
                     let quarter = live.blocks() / 4;
                     live.trim(Block(full % 4 * quarter), quarter).expect("no faults");
                     live.flush().expect("no faults");
+                    assert_eq!(live.status().writes_refused, None, "{name}");
                 }
             }
             let status = live.status();

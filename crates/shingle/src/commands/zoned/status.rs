@@ -79,6 +79,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
 /// Returns an error if something is wrong with a served disk.
 fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
     let is_well = status.failed.is_none()
+        && status.writes_refused.is_none()
         && !status.lacks_spares()
         && status.lost_ranges.is_empty()
         && status.doubtful_ranges.is_empty();
@@ -172,6 +173,9 @@ fn failures(status: &Status) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if status.lacks_spares() {
         lines.push(("NO SPARE ZONE", NO_SPARE.to_owned()));
+    }
+    if let (Some(why), None) = (&status.writes_refused, &status.failed) {
+        lines.push(("WRITES REFUSED", why.clone()));
     }
     if let Some(why) = &status.failed {
         lines.push(("failed", format!("{why}; writes are errors as long as that is so")));
