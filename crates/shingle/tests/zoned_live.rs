@@ -938,6 +938,20 @@ fn a_disk_without_spare_zones_says_so() {
     drop(served);
 }
 
+/// The disk may hang, or have gone.
+#[test]
+fn by_its_uuid_a_served_disk_is_reached_without_the_disk() {
+    let bed = Bed(Folder::new());
+    let uuid = bed.zoned("disk.zoned", "log");
+    bed.refused(1, &format!("zoned status {uuid}"), "no server");
+    let served = bed.serve_disk();
+    fs::rename(bed.path("disk.zoned"), bed.path("elsewhere")).expect("renamed");
+    assert_eq!(bed.json(&format!("zoned status {uuid} --json"))["uuid"], *uuid);
+    bed.done(&format!("zoned stop {uuid}"));
+    drop(served);
+    bed.refused(1, &format!("zoned stop {uuid}"), "no server");
+}
+
 /// Who watches it has to know, although nothing has failed.
 #[test]
 fn a_map_without_room_is_told() {

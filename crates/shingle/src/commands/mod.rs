@@ -34,6 +34,13 @@ pub(crate) mod traces;
 #[cfg(store)]
 pub(crate) mod zoned;
 
+/// The UUID of a cache or a disk, where that is given in place of its path.
+#[cfg(store)]
+fn uuid_given(path: &std::path::Path) -> Option<uuid::Uuid> {
+    let uuid = uuid::Uuid::try_parse(path.to_str()?).ok()?;
+    (!path.exists()).then_some(uuid)
+}
+
 /// The error of an answer that no server of this version gives.
 #[cfg(store)]
 fn unexpected(answer: &impl std::fmt::Debug) -> anyhow::Error {

@@ -24,6 +24,7 @@ use shingle_store::store::leave::{self, Offline};
 use shingle_store::store::unserved;
 use uuid::Uuid;
 
+use super::uuid_given;
 use crate::Usage;
 use crate::cli::Global;
 use crate::output::{note, print};
@@ -257,7 +258,7 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
 /// dead, gone or overwritten does not, and then the running servers are asked. `cache` may be the
 /// UUID itself.
 fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
-    if let Some(uuid) = name(cache) {
+    if let Some(uuid) = uuid_given(cache) {
         return Ok(control::socket(uuid));
     }
     let why = match unserved::superblock(cache) {
@@ -268,12 +269,6 @@ fn socket(cache: &Path) -> anyhow::Result<PathBuf> {
         Err(error) => error.into(),
     };
     control::socket_of_ssd(cache)?.ok_or(why)
-}
-
-/// Returns the UUID of a cache, if `cache` is one and no path.
-fn name(cache: &Path) -> Option<Uuid> {
-    let uuid = Uuid::try_parse(cache.to_str()?).ok()?;
-    (!cache.exists()).then_some(uuid)
 }
 
 /// Sends `request` to the server of the cache, and waits until it is done. A server that cannot be

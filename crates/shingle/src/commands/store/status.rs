@@ -16,8 +16,8 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
 
-use super::super::unexpected;
-use super::{Ask, name, socket};
+use super::super::{unexpected, uuid_given};
+use super::{Ask, socket};
 use crate::Usage;
 use crate::output::print;
 
@@ -52,7 +52,7 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
         Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(ControlError::NotServed(_)) if name(ssd).is_none() => {
+        Err(ControlError::NotServed(_)) if uuid_given(ssd).is_none() => {
             let superblock = unserved::superblock(ssd)?;
             Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
         }
@@ -104,7 +104,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
         Ok(Answer::Status(status)) => Ok(*status),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(ControlError::NotServed(_)) if name(ssd).is_none() => Ok(unserved::status(ssd)?),
+        Err(ControlError::NotServed(_)) if uuid_given(ssd).is_none() => Ok(unserved::status(ssd)?),
         Err(error) => Err(error.into()),
     }
 }

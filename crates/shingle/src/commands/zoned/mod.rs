@@ -51,13 +51,21 @@ pub(crate) enum Zoned {
     Status(status::AskStatus),
     /// Stop serving a disk.
     #[command(after_help = "Example: shingle zoned stop disk.zoned")]
-    Stop(Which),
+    Stop(Asked),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// The disk: a file or block device made by `zoned create`, or a host-managed device.
     #[arg(value_name = "FILE|DEV")]
+    disk: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// The disk: a file or block device made by `zoned create`, or a host-managed device; or, if it is
+    /// served, the UUID of its map, which needs nothing of the disk.
+    #[arg(value_name = "FILE|DEV|UUID")]
     disk: PathBuf,
 }
 

@@ -12,9 +12,9 @@ use shingle_store::store::control::{Answer, Request};
 use shingle_translated::{Pace, Status};
 
 use super::super::unexpected;
-use super::Which;
+use super::Asked;
 use super::check::{NO_SPARE, merge, told, unused};
-use super::used::{ask, is_not_served, refuse_used, wait_until_free};
+use super::used::{ask, is_unserved, refuse_used, wait_until_free};
 use crate::output::print;
 
 /// An I/O that takes longer is stuck: only a disk that retries again and again takes that long.
@@ -23,7 +23,7 @@ const STUCK_SECONDS: u64 = 10;
 #[derive(Debug, Args)]
 pub(crate) struct AskStatus {
     #[command(flatten)]
-    which: Which,
+    which: Asked,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -50,7 +50,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
         Ok(Answer::Zoned(status)) => Some(*status),
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!(unexpected(&other)),
-        Err(error) if is_not_served(&error) => None,
+        Err(error) if is_unserved(disk, &error) => None,
         Err(error) => return Err(error),
     };
     let mut json =
@@ -89,14 +89,14 @@ fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
+pub(super) fn stop(args: &Asked) -> anyhow::Result<()> {
     match ask(&args.disk, &Request::Stop) {
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(_) => {
             wait_until_free(&args.disk);
             Ok(())
         }
-        Err(error) if is_not_served(&error) => {
+        Err(error) if is_unserved(&args.disk, &error) => {
             refuse_used(&args.disk)?;
             bail!("{}: not served; `shingle zoned serve` serves it", args.disk.display())
         }

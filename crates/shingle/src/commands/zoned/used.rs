@@ -8,11 +8,17 @@ use anyhow::bail;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_translated::cache_of;
 
+use crate::commands::uuid_given;
+
 /// How long the process of a server that has stopped may take to end.
 const END_MAX: Duration = Duration::from_secs(5);
 
-/// Sends `request` to the server of a disk.
+/// Sends `request` to the server of a disk. By its UUID that is reached also if the disk hangs, or is
+/// gone.
 pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
+    if let Some(uuid) = uuid_given(disk) {
+        return Ok(control::ask(&control::socket(uuid), &mut |_| {}, request)?);
+    }
     // (The UUID can be read also while the disk is in use.)
     let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
@@ -24,8 +30,13 @@ pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
 }
 
 /// Returns whether a request failed because the disk is not served.
-pub(super) fn is_not_served(error: &anyhow::Error) -> bool {
+fn is_not_served(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ControlError::NotServed(_)))
+}
+
+/// Whether a request failed because the disk is not served, and the disk itself can be looked at.
+pub(super) fn is_unserved(disk: &Path, error: &anyhow::Error) -> bool {
+    is_not_served(error) && uuid_given(disk).is_none()
 }
 
 /// Waits until the disk of a server that has stopped is free: the process ends a little after its
