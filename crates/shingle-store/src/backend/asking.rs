@@ -62,6 +62,12 @@ impl<T: Clone + Send + 'static> Asking<T> {
         Asked { shared: self.0.clone(), at: last.asked }
     }
 
+    /// The last known answer, without asking.
+    #[cfg(test)]
+    pub(crate) fn last(&self) -> Option<T> {
+        self.0.last().answer.clone()
+    }
+
     /// The answer, or the last known one; `None` if there is none yet.
     pub(crate) fn answer(&self) -> Option<T> {
         self.ask().answer()

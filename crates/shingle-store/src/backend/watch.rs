@@ -62,6 +62,8 @@ impl Watch {
             move || weak.upgrade().map(|live| live.status())
         });
         let watch = Watch { seen: Arc::default(), status };
+        // Should the disk hang before anyone has asked, there is a status to tell with its pace.
+        drop(watch.ask());
         let seen = Arc::downgrade(&watch.seen);
         let look = move || {
             while let (Some(seen), Some(progress)) =
@@ -102,7 +104,77 @@ fn hold(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::RwLock;
+
+    use shingle_core::units::{Block, Zone};
+    use shingle_engine::Buffer;
+    use shingle_translated::{Format, format};
+    use shingle_zoned::{
+        Faults, Geometry, MemoryDisk, ZoneCommand, ZoneReport, ZonedDisk, ZonedError,
+    };
+
     use super::*;
+
+    /// A disk that hangs while the lock is held.
+    struct Hanging(MemoryDisk, Arc<RwLock<()>>);
+
+    impl Hanging {
+        fn disk(&self) -> &MemoryDisk {
+            drop(self.1.read().expect("no panic"));
+            &self.0
+        }
+    }
+
+    impl ZonedDisk for Hanging {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+        fn geometry(&self) -> &Geometry {
+            ZonedDisk::geometry(&self.0)
+        }
+        fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+            self.disk().report(first, count)
+        }
+        fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+            self.disk().read(block, buffers)
+        }
+        fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+            self.disk().write(block, buffers)
+        }
+        fn command(&self, command: ZoneCommand, zone: Zone) -> Result<(), ZonedError> {
+            self.disk().command(command, zone)
+        }
+        fn flush(&self) -> Result<(), ZonedError> {
+            self.disk().flush()
+        }
+    }
+
+    /// Then it is that it has to be told.
+    #[test]
+    fn a_disk_that_hangs_before_anyone_asked_is_told_of() {
+        let hangs = Arc::new(RwLock::new(()));
+        let geometry = Geometry { conventional_zones: 4, ..Geometry::new(20, 64) };
+        let disk = Hanging(MemoryDisk::new(geometry, Faults::none()), Arc::clone(&hangs));
+        format(&disk, &Format { translation: "log".to_owned(), ..Format::default() })
+            .expect("room");
+        let live = Arc::new(LiveDisk::open(Box::new(disk)).expect("it was formatted"));
+        let watch = Watch::new(&live);
+        // (It answers in a thread of its own.)
+        let begun = Instant::now();
+        while watch.status.last().is_none() {
+            assert!(begun.elapsed().as_secs() < 60, "it was not asked");
+            thread::yield_now();
+        }
+        let held = hangs.write().expect("no panic");
+        thread::scope(|scope| {
+            scope.spawn(|| live.write(Block(0), &[Buffer::default()]).expect("in the end"));
+            while !live.progress().under_way {
+                thread::yield_now();
+            }
+            assert_eq!(watch.status().map(|status| status.blocks), Some(live.blocks()));
+            drop(held);
+        });
+    }
 
     #[test]
     fn stuck_is_told_from_busy() {
