@@ -277,17 +277,26 @@ impl Room {
         let left = between.end - between.start;
         let buffer_blocks = buffer_blocks.unwrap_or(left);
         if !(1..=left).contains(&buffer_blocks) {
-            let what = format!(
-                "its {} conventional zones{} have {} blocks, of which the map takes {}: no room for a buffer of {}",
+            let have = format!(
+                "its {} conventional zones{} have {} blocks",
                 used.len(),
                 match used.len() as u32 == geometry.conventional_zones {
                     true => String::new(),
                     false => format!(" from zone {} on, up to one that has failed,", used.start),
                 },
                 areas.conventional_blocks,
-                2 * areas.copy_blocks(),
-                buffer_blocks.max(1)
             );
+            let map_blocks = 2 * areas.copy_blocks();
+            let what = match left {
+                // (One block is between the copies, also where it is no buffer.)
+                0 => format!(
+                    "{have}, and the map takes {map_blocks} and one between its copies; if `zoned create` made the disk, it \
+                     can make one with more of them (--conventional), or with larger zones"
+                ),
+                _ => format!(
+                    "{have}, of which the map takes {map_blocks}: no room for a buffer of {buffer_blocks}"
+                ),
+            };
             return Err(no_room(disk, what));
         }
         Ok(Room { areas, others, buffer_blocks })

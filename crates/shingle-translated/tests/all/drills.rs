@@ -130,8 +130,8 @@ fn what_no_map_can_be_made_on_is_told() {
     refused(Geometry::new(20, 16), wanted("fluid"), "no conventional zones");
     refused(
         Geometry { conventional_zones: 1, ..geometry() },
-        wanted("fluid"),
-        "no room for a buffer",
+        wanted("log"),
+        "its 1 conventional zones have 16 blocks, and the map takes ",
     );
     refused(geometry(), wanted("fluidd"), "there is no translation `fluidd`");
     refused(geometry(), Format { params: set("x", "1"), ..wanted("fluid") }, "no parameter `x`");
