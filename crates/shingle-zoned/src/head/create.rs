@@ -35,7 +35,7 @@ pub fn create_failed(
     failed: &[(Zone, Condition)],
 ) -> Result<(), OpenError> {
     let zones = zones(path, geometry, failed)?;
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
     let file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => OpenError::There(path.to_owned()),
         _ => OpenError::system(path, "make")(error),
@@ -180,7 +180,7 @@ fn erase(device: &Device, geometry: &Geometry) -> Result<(), OpenError> {
     for zone in 0..u64::from(geometry.conventional_zones) {
         let (first, end) = (first_page + zone * zone_blocks, first_page + (zone + 1) * zone_blocks);
         blank(first, first + part)?;
-        blank((end - part).max(first + part), end)?;
+        blank(end - part, end)?;
     }
     erase_end(device, first_page)?;
     Ok(device.flush()?)

@@ -356,6 +356,22 @@ mod tests {
         }
     }
 
+    /// Of two copies the one with the higher edition counts, also after it was read again.
+    #[test]
+    fn a_table_that_was_read_goes_on_with_its_editions() {
+        let medium = Fake::default();
+        let mut table = new(&medium);
+        (1..4).for_each(|blocks| table.settle(&medium, [written(blocks)]).expect("written"));
+        medium.flush().expect("durable");
+        let pages = medium.0.borrow().now.map(|page| page.expect("written"));
+        let mut table = read(&pages).table;
+        // One copy is durable, and the other one is older.
+        medium.0.borrow_mut().calls_before_error = Some(2);
+        table.settle(&medium, [written(4)]).expect_err("the second copy fails");
+        let durable = medium.0.borrow().durable.map(|page| page.expect("written"));
+        assert_eq!(read(&durable).table.zone(Zone(3)).pointer, 4);
+    }
+
     /// Nothing but the page is wanting, so the same state is no reason not to write it.
     #[test]
     fn what_failed_is_written_again_also_if_nothing_has_changed_since() {

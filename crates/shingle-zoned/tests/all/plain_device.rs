@@ -183,6 +183,54 @@ fn nothing_is_left_at_the_end_of_the_device() {
     }
 }
 
+/// The last zone may end where the device does.
+#[test]
+fn a_device_may_be_no_larger_than_its_zones() {
+    let Some((_folder, plain)) = plain("a device of just the size") else { return };
+    let geometry = geometry_on(&device(&plain), 64).expect("a device");
+    assert_eq!((256 + geometry.blocks()) * 4096, 2 * MIB);
+    create_on(&device(&plain), &geometry, &[]).expect("made");
+    open(plain.path()).expect("opened");
+}
+
+/// Of large conventional zones both ends, and nothing else, as that could take long.
+#[test]
+fn the_ends_of_conventional_zones_are_erased() {
+    let folder = folder();
+    let made = plain_device(folder.path(), 16 * MIB);
+    if !skip_if("the ends of conventional zones", made.as_ref().map(drop).map_err(Clone::clone)) {
+        return;
+    }
+    let plain = made.expect("a device");
+    let geometry = Geometry { conventional_zones: 3, ..Geometry::new(4, 600) };
+    create_on(&device(&plain), &geometry, &[]).expect("made");
+    let content = std::fs::read(folder.path().join("device")).expect("read");
+    let (pages, _) = content.as_chunks::<4096>();
+    let is_blank = |page: usize| pages[page].iter().all(|&byte| byte == 0);
+    for zone in 0..3 {
+        let first = 256 + zone * 600;
+        let blank: Vec<_> = (0..600).filter(|at| is_blank(first + at)).collect();
+        assert_eq!(blank, (0..256).chain(344..600).collect::<Vec<_>>(), "zone {zone}");
+    }
+}
+
+/// What a reset gives up stays where it is: to take it away could take as long as to write zeros.
+#[test]
+fn a_reset_discards_nothing() {
+    let Some((folder, plain)) = plain("a reset of a device") else { return };
+    create_on(&device(&plain), &Geometry::new(3, 64), &[]).expect("made");
+    let disk = open(plain.path()).expect("opened");
+    at_pointer(&*disk, Zone(1), &blocks(&[7; 64])).expect("written");
+    disk.flush().expect("flushed");
+    let content = || {
+        let all = std::fs::read(folder.path().join("device")).expect("read");
+        all[(256 + 64) * 4096..][..64 * 4096].to_vec()
+    };
+    let before = content();
+    disk.reset(Zone(1)).expect("reset");
+    assert!(content() == before && before.iter().any(|&byte| byte != 0));
+}
+
 /// A map, or a file system, of before would be found in the first and the last blocks of a
 /// conventional zone.
 #[test]
