@@ -174,6 +174,27 @@ fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
     }
 }
 
+/// What was flushed before is not in doubt, and can be read.
+#[test]
+fn as_long_as_flushes_fail_only_what_was_written_since_the_last_is_an_error() {
+    for entry in ALL {
+        let disk = formatted(entry.name);
+        let live = disk.open();
+        fill(&live, 1);
+        live.flush().expect("no faults");
+        write(&live, 8, 2, 2).expect("no faults");
+        disk.fail(Operation::Flush, 0, u64::MAX);
+        for _ in 0..2 {
+            live.flush().expect_err("it fails");
+            assert_eq!(live.status().doubtful_ranges, [(8, 2)], "{}", entry.name);
+            assert_eq!(read(&live, 10).ok(), Some(1), "{}", entry.name);
+        }
+        disk.go_on();
+        write(&live, 8, 2, 3).expect("no more faults");
+        assert_eq!(live.status().doubtful_ranges, [], "{}", entry.name);
+    }
+}
+
 #[test]
 fn a_flush_that_fails_within_a_write_is_told_to_the_next_flush() {
     // `log` commits when it cleans: a full disk cleans all the time.
