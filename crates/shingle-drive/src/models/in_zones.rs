@@ -91,9 +91,9 @@ fn own_blocks(disk: &Description, zone_blocks: u64) -> Option<u64> {
 const PASSES: u64 = 12;
 
 /// What a host plans with over a disk that is written in zones of `zone_blocks`. `R(x)` is the way to
-/// the place that is written, as for a read, and for each block [`PASSES`] passes. A pass is measured: the
-/// time of a block of a zone written in order. That is done on `disk`, a new one: a copy of a disk with
-/// a large buffer takes hundreds of megabytes.
+/// the place that is written, as for a read, and for each block twelve passes: it is written, and cleaned
+/// later. A pass is measured: the time of a block of a zone written in order. That is done on `disk`, a new
+/// one: a copy of a disk with a large buffer takes hundreds of megabytes.
 ///
 /// # Panics
 /// If its own zones do not fit into these.
