@@ -304,6 +304,12 @@ fn what_cannot_be_a_map_is_refused_with_block_and_place() {
         let why = line.strip_prefix(&format!("{name} cannot be opened from this map: "));
         why.unwrap_or_else(|| panic!("{line}")).to_string()
     };
+    // Segments of three blocks leave one of each chunk.
+    let one = [(7, Buffer(0), 1), (9, Buffer(1), 1)];
+    let layout = Layout { buffer_blocks: 24, ..LAYOUT };
+    let refused = opened("ucache", layout, &[("segment", "3b")], &one, &full).err();
+    let wanted = "block 9 is said to lie at block 1 of the buffer, but that segment is of block 7";
+    assert!(refused.as_ref().is_some_and(|line| line.ends_with(wanted)), "{refused:?}");
     for name in all {
         for (pointers, runs, wanted) in everywhere {
             let said = said(name, runs, pointers);
