@@ -16,6 +16,15 @@ fn fill(live: &LiveDisk, version: u64) {
     }
 }
 
+/// A disk whose blocks are all written once, and flushed.
+fn filled(translation: &str) -> (Held, LiveDisk) {
+    let disk = formatted(translation);
+    let live = disk.open();
+    fill(&live, 1);
+    live.flush().expect("no faults");
+    (disk, live)
+}
+
 fn is_full_of(live: &LiveDisk, version: u64, what: &str) {
     for block in 0..live.blocks() {
         assert_eq!(read(live, block).ok(), Some(version), "{what}: block {block}");
@@ -89,10 +98,7 @@ fn readers_are_sent_to_what_is_durable() {
 #[test]
 fn a_disk_that_was_away_for_a_while_goes_on() {
     for entry in ALL {
-        let disk = formatted(entry.name);
-        let live = disk.open();
-        fill(&live, 1);
-        live.flush().expect("no faults");
+        let (disk, live) = filled(entry.name);
         // Not flushed.
         write(&live, 3, 2, 2).expect("no faults");
         disk.2.all.store(true, Ordering::Relaxed);
@@ -141,10 +147,7 @@ fn nor_does_it_before_any_one_call() {
 fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
     for entry in ALL {
         for after in [0, 1] {
-            let disk = formatted(entry.name);
-            let live = disk.open();
-            fill(&live, 1);
-            live.flush().expect("no faults");
+            let (disk, live) = filled(entry.name);
             write(&live, 8, 2, 2).expect("no faults");
             let before = live.status().map.commits;
             disk.fail(Operation::Flush, after, 1);
@@ -178,10 +181,7 @@ fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
 #[test]
 fn as_long_as_flushes_fail_only_what_was_written_since_the_last_is_an_error() {
     for entry in ALL {
-        let disk = formatted(entry.name);
-        let live = disk.open();
-        fill(&live, 1);
-        live.flush().expect("no faults");
+        let (disk, live) = filled(entry.name);
         write(&live, 8, 2, 2).expect("no faults");
         disk.fail(Operation::Flush, 0, u64::MAX);
         for _ in 0..2 {
@@ -198,10 +198,7 @@ fn as_long_as_flushes_fail_only_what_was_written_since_the_last_is_an_error() {
 #[test]
 fn a_flush_that_fails_within_a_write_is_told_to_the_next_flush() {
     // `log` commits when it cleans: a full disk cleans all the time.
-    let disk = formatted("log");
-    let live = disk.open();
-    fill(&live, 1);
-    live.flush().expect("no faults");
+    let (disk, live) = filled("log");
     let mut version = 1;
     let failed = loop {
         version += 1;
@@ -221,10 +218,7 @@ fn a_flush_that_fails_within_a_write_is_told_to_the_next_flush() {
 #[test]
 fn a_block_that_cannot_be_read_is_lost_and_cleaning_goes_on() {
     for entry in ALL {
-        let disk = formatted(entry.name);
-        let live = disk.open();
-        fill(&live, 1);
-        live.flush().expect("no faults");
+        let (disk, live) = filled(entry.name);
         let (bad, _) = drills::spoil_one_in_a_zone(&disk, &live);
         // All blocks around it are written, until its zone is rewritten.
         let mut version = 1;
@@ -385,10 +379,7 @@ fn a_flush_is_so_many_commands() {
 fn a_checkpoint_that_fails_anywhere_leaves_a_map_and_the_next_one_succeeds() {
     for operation in [Operation::Write, Operation::Flush] {
         for after in 0..8 {
-            let disk = formatted("fluid");
-            let live = disk.open();
-            fill(&live, 1);
-            live.flush().expect("no faults");
+            let (disk, live) = filled("fluid");
             disk.fail(operation, after, 1);
             // (It flushes, and writes a checkpoint if there is a log.)
             write(&live, 5, 1, 2).expect("it is tried again");

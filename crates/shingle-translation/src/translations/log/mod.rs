@@ -344,7 +344,7 @@ impl Translation for Log {
     }
 
     fn check(&self) {
-        self.zones.check(|block| self.map.get(block));
+        self.zones.check(|block| self.map.run(block, 1).0);
         assert!(self.has_room_to_clean(), "cleaning can go on");
     }
 }

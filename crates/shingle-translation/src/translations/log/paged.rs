@@ -62,17 +62,6 @@ impl Page {
         (size_of::<Page>() + of_its_own) as u64
     }
 
-    #[inline]
-    fn get(&self, at: u64) -> u64 {
-        match self {
-            Page::Runs(runs) => {
-                let behind = runs.partition_point(|run| run.start() <= at);
-                runs[behind - 1].at(at)
-            }
-            Page::Packed(packed) => packed.get(at),
-        }
-    }
-
     /// Returns the number at a place, and how many of `most` places from there on continue its run.
     fn run(&self, at: u64, most: u64) -> (u64, u64) {
         match self {
@@ -159,21 +148,12 @@ fn pack(runs: &[Run]) -> Box<Packed> {
 pub(super) struct Paged {
     /// Pages without a number are not there.
     pages: Vec<Option<Box<Page>>>,
-    /// The memory of all pages.
-    pages_bytes: u64,
 }
 
 impl Paged {
     /// Creates this many places without a number.
     pub(super) fn new(places: u64) -> Paged {
-        let pages = vec![None; places.div_ceil(PAGE) as usize];
-        Paged { pages, pages_bytes: 0 }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, at: u64) -> Option<u64> {
-        let page = self.pages[(at / PAGE) as usize].as_ref()?;
-        Some(page.get(at % PAGE)).filter(|&number| number != NONE)
+        Paged { pages: vec![None; places.div_ceil(PAGE) as usize] }
     }
 
     /// Returns the number at a place, and how many of `most` places from there on, at least one,
@@ -206,14 +186,8 @@ impl Paged {
     pub(super) fn set(&mut self, at: u64, count: u64, number: u64) {
         for (ahead, at, count) in parts(PAGE, at, count) {
             let page = &mut self.pages[(at / PAGE) as usize];
-            let page = page.get_or_insert_with(|| {
-                let new = Box::new(Page::none());
-                self.pages_bytes += new.memory_bytes();
-                new
-            });
-            let before = page.memory_bytes();
+            let page = page.get_or_insert_with(|| Box::new(Page::none()));
             page.set(at % PAGE, count, number + ahead);
-            self.pages_bytes = self.pages_bytes + page.memory_bytes() - before;
         }
     }
 
@@ -223,17 +197,22 @@ impl Paged {
         for (_, at, count) in parts(PAGE, at, count) {
             let of = &mut self.pages[(at / PAGE) as usize];
             let Some(page) = of else { continue };
-            self.pages_bytes -= page.memory_bytes();
             page.set(at % PAGE, count, NONE);
-            match page.is_none() {
-                true => *of = None,
-                false => self.pages_bytes += page.memory_bytes(),
+            if page.is_none() {
+                *of = None;
             }
         }
     }
 
+    /// Takes all numbers away.
+    pub(super) fn clear_all(&mut self) {
+        self.pages.fill(None);
+    }
+
+    /// Returns the memory in bytes; asks each page.
     pub(super) fn memory_bytes(&self) -> u64 {
-        (self.pages.capacity() * size_of::<Option<Box<Page>>>()) as u64 + self.pages_bytes
+        let pages = self.pages.iter().flatten().map(|page| page.memory_bytes());
+        (self.pages.capacity() * size_of::<Option<Box<Page>>>()) as u64 + pages.sum::<u64>()
     }
 }
 
@@ -256,6 +235,15 @@ mod tests {
     use proptest::prelude::*;
 
     const PLACES: u64 = PAGE + 100;
+
+    fn get(paged: &Paged, at: u64) -> Option<u64> {
+        paged.run(at, 1).0
+    }
+
+    /// The memory of all pages, without the list of them.
+    fn pages_bytes(paged: &Paged) -> u64 {
+        paged.memory_bytes() - Paged::new(paged.pages.len() as u64 * PAGE).memory_bytes()
+    }
 
     proptest! {
         /// Short runs make pages of single numbers, long ones make lists of them again.
@@ -281,7 +269,7 @@ mod tests {
                     set.fill(None);
                 }
             }
-            let found: Vec<_> = (0..PLACES).map(|at| paged.get(at)).collect();
+            let found: Vec<_> = (0..PLACES).map(|at| get(&paged, at)).collect();
             prop_assert_eq!(&found, &plain);
             let mut next = 0;
             for (at, number, count) in paged.runs(0, PLACES) {
@@ -298,10 +286,8 @@ mod tests {
                 next = end;
             }
             prop_assert_eq!(next, PLACES);
-            let pages: u64 = paged.pages.iter().flatten().map(|page| page.memory_bytes()).sum();
-            prop_assert_eq!(paged.pages_bytes, pages);
             paged.clear(0, PLACES);
-            prop_assert_eq!(paged.pages_bytes, 0);
+            prop_assert_eq!(pages_bytes(&paged), 0);
         }
     }
 
@@ -316,12 +302,12 @@ mod tests {
             paged.set(2 * at, 1, 7 * at);
             assert!(list(&paged));
             let most = 5 * (2 * at + 2) / 4 * 8 + 8 * 8;
-            assert!(paged.pages_bytes <= 24 + most, "{} for {at}", paged.pages_bytes);
+            assert!(pages_bytes(&paged) <= 24 + most, "{} for {at}", pages_bytes(&paged));
         }
-        assert!(paged.pages_bytes < 24 + 5 * RUNS_MAX as u64 / 4 * 8, "{}", paged.pages_bytes);
+        assert!(pages_bytes(&paged) < 24 + 5 * RUNS_MAX as u64 / 4 * 8, "{}", pages_bytes(&paged));
         paged.set(2 * most, 1, 0);
         assert!(!list(&paged));
-        assert_eq!(paged.pages_bytes, 24 + size_of::<Packed>() as u64);
+        assert_eq!(pages_bytes(&paged), 24 + size_of::<Packed>() as u64);
         // One run more than it takes, and one fewer, when they are counted.
         let left = RUNS_MIN as u64 - 1;
         for (first, is_list) in [(left, false), (left - 1, true)] {
@@ -330,9 +316,9 @@ mod tests {
             }
             assert_eq!(list(&paged), is_list, "from {first} on");
         }
-        assert_eq!(paged.get(PAGE - 1), Some((1 << 39) + PAGE - left));
+        assert_eq!(get(&paged, PAGE - 1), Some((1 << 39) + PAGE - left));
         paged.clear(0, PAGE);
-        assert_eq!(paged.pages_bytes, 0);
+        assert_eq!(pages_bytes(&paged), 0);
     }
 
     #[test]

@@ -205,19 +205,24 @@ impl Zones {
         }
         let zone = self.all.len() as u32;
         assert!(zone < self.zones, "a zone is opened only where one is free");
-        self.all.push(Zone {
+        self.all.push(self.zone(group, 0, now));
+        Opened { zone, commit, reset: false }
+    }
+
+    /// Returns a zone that was opened at time `now` and has no live block.
+    fn zone(&self, group: u8, pointer: u32, now: u64) -> Zone {
+        Zone {
             state: State::Open,
             group,
             live: 0,
-            pointer: 0,
+            pointer,
             opened: now,
             youngest: 0,
             deaths: 0.0,
             died: now,
             owners: Paged::new(self.zone_blocks),
             times: Paged::new(if self.keeps.times { self.zone_blocks } else { 0 }),
-        });
-        Opened { zone, commit, reset: false }
+        }
     }
 
     /// Records that the map is durable: dead zones may be reset.
@@ -295,8 +300,8 @@ impl Zones {
         }
         of.state = State::Free;
         // So that they take no memory.
-        of.owners.clear(0, self.zone_blocks);
-        of.times.clear(0, if self.keeps.times { self.zone_blocks } else { 0 });
+        of.owners.clear_all();
+        of.times.clear_all();
         self.used -= self.zone_blocks;
         self.reclaimable -= self.zone_blocks;
         self.dead.push(zone);

@@ -3,26 +3,16 @@
 //!
 //! [`settle`]: Zones::settle
 
-use super::{Paged, State, Zone, Zones};
+use super::{State, Zones};
 
 impl Zones {
     /// Sets write pointers. Blocks written there count for `group`.
     pub(in super::super) fn set_pointers(&mut self, pointers: &[u64], group: u8) {
         let written = pointers.iter().rposition(|&pointer| pointer > 0).map_or(0, |last| last + 1);
-        let times = if self.keeps.times { self.zone_blocks } else { 0 };
-        self.all.extend(pointers[..written].iter().map(|&pointer| Zone {
-            state: State::Open,
-            group,
-            live: 0,
-            pointer: pointer as u32,
-            opened: 0,
-            youngest: 0,
-            deaths: 0.0,
-            died: 0,
-            owners: Paged::new(self.zone_blocks),
-            // At no known time.
-            times: Paged::new(times),
-        }));
+        for &pointer in &pointers[..written] {
+            let zone = self.zone(group, pointer as u32, 0);
+            self.all.push(zone);
+        }
     }
 
     /// Adds blocks at `place`, below the write pointer of one zone. If there are others, returns the
