@@ -14,7 +14,7 @@ use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Request};
 use shingle_device::{DeviceError, Medium};
 use shingle_drive::BufferState;
-use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::settings::SettingsError;
 use shingle_engine::{Config, Errno};
 use shingle_result::{Labels, Meter, Parts, RealRun, RunResult};
 use shingle_store::backend::{Handle, Ready, StartOptions, StoreError, Tell, open_disk};
@@ -104,7 +104,7 @@ impl Replay<'_> {
         let ready = Ready::open(self.ssd, self.disk)?;
         let slots = ready.superblock().layout.slots;
         let disk_blocks = ready.disk().blocks();
-        let settings = Settings::from_text(&ready.superblock().settings)?;
+        let (settings, cache) = ready.cache(self.registry)?;
         let (medium, emulated) = self.emulate(&ready)?.unzip();
         let meter = match &emulated {
             Some(state) => Meter::of_model(state.counters.clone()),
@@ -114,7 +114,6 @@ impl Replay<'_> {
         let about = About { slots: slots as u32, disk_blocks, settings: settings.to_text()? };
         let recording = self.record.map(|path| Recording::begin(path, &about)).transpose()?;
         let (recorder, recording) = recording.unzip();
-        let cache = settings.cache(self.registry, slots as u32, disk_blocks)?;
         let memory: Memory = cache.memory();
         let config = Config::new(settings.mode, slots);
         let observer = Some(Shared::new((meter.clone(), recorder)));
@@ -193,10 +192,8 @@ impl Replay<'_> {
     /// Restarts the store without a meter, and checks that all known data is there.
     fn check_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
         let ready = Ready::open(self.ssd, self.disk)?;
-        let slots = ready.superblock().layout.slots;
-        let settings = Settings::from_text(&ready.superblock().settings)?;
-        let cache = settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
-        let config = Config::new(settings.mode, slots);
+        let (settings, cache) = ready.cache(self.registry)?;
+        let config = Config::new(settings.mode, ready.superblock().layout.slots);
         let store = ready.start(cache, config)?;
         let outcome = client::check_all(store.handle(), stamps);
         store.shut_down()?;

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
+use shingle_core::registry::Registry;
 use shingle_device::{
     Device, DeviceError, DeviceIo, Direct, IoMethod, Mark, Medium, MediumThreads,
 };
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{LostPage, RecoverError, Recovered, recover, salvage};
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Engine};
 
 use super::disk::Disk;
@@ -108,6 +110,21 @@ impl Ready {
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         self.found.journal.superblock()
+    }
+
+    /// The settings that the cache has, and a [cache](CacheCore) of its size that decides by them.
+    ///
+    /// # Errors
+    /// If there is no such policy or parameter, or a value does not fit.
+    pub fn cache(
+        &self,
+        registry: &Registry,
+    ) -> Result<(Settings, Box<dyn CacheCore>), SettingsError> {
+        let superblock = self.superblock();
+        let settings = Settings::from_text(&superblock.settings)?;
+        let slots = superblock.layout.slots as u32;
+        let cache = settings.cache(registry, slots, self.disk.blocks())?;
+        Ok((settings, cache))
     }
 
     /// The SSD, to be inspected.

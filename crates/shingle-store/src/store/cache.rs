@@ -53,14 +53,11 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn open(options: &CacheOptions, registry: &Registry) -> Result<Opened, ServeError> {
         let (ready, warning) = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
-        let superblock = ready.superblock();
-        let settings = Settings::from_text(&superblock.settings)?;
-        let slots = superblock.layout.slots as u32;
-        let cache = settings.cache(registry, slots, ready.disk().blocks())?;
+        let (settings, cache) = ready.cache(registry)?;
         if ready.disk().device().is_none() {
             settings.check_without_bands()?;
         }
-        let uuid = Uuid::from_bytes(superblock.uuid);
+        let uuid = Uuid::from_bytes(ready.superblock().uuid);
         if let Some(number) = options.ublk {
             ublk::Device::check(number, uuid)?;
         }

@@ -6,7 +6,6 @@ use std::path::Path;
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
 use shingle_device::{Device, Mark, deleted};
-use shingle_engine::settings::Settings;
 use shingle_engine::{Config, SsdState};
 use uuid::Uuid;
 
@@ -135,10 +134,8 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     warning.iter().for_each(|text| warn(text));
     let superblock = ready.superblock().clone();
     let uuid = Uuid::from_bytes(superblock.uuid);
-    let settings = Settings::from_text(&superblock.settings)?;
-    let slots = superblock.layout.slots;
-    let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
-    let config = Config::new(Mode::PassThrough, slots);
+    let (_, cache) = ready.cache(registry)?;
+    let config = Config::new(Mode::PassThrough, superblock.layout.slots);
     let store =
         ready.start_with(cache, config, StartOptions { tell, ..StartOptions::default() })?;
     let drained = drain(store.handle(), &mut |told| {
