@@ -414,6 +414,13 @@ impl Drive for Translated {
         let mut served = Served { done: now, ..Served::default() };
         self.end_idle_work(&mut served, None);
         self.work(&mut served, Work::Drain, &[]);
+        if self.map.as_ref().is_some_and(MapLog::has_changed) {
+            let before = served;
+            let saved = self.save_map(served.done);
+            served.then(&saved, false);
+            let took = self.took(&before, &served);
+            self.counters.write_time += took;
+        }
         let done = self.media.drive_mut().drain(served.done);
         self.counters.clean_time += done.since(served.done);
         self.count();

@@ -112,7 +112,7 @@ fn a_translation_allocates_nothing_either() {
     let (logs, others) = all.partition::<Vec<_>, _>(|name| name == "log");
     // The memory of the log's tables follows what they hold: a list of runs grows, and a zone that is
     // written anew has others.
-    let cases = [(others, 4), (logs, trace.requests.len() as u64 / 16)];
+    let cases = [(others, 4), (logs, trace.requests.len() as u64 / 12)];
     let both = [Pacing::Closed, Pacing::Open];
     for ((translations, most), pacing) in
         cases.iter().flat_map(|case| both.map(|pacing| (case, pacing)))

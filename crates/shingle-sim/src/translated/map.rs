@@ -34,6 +34,11 @@ impl MapLog {
         self.records += 1;
     }
 
+    /// Returns whether changes are not saved yet.
+    pub(super) fn has_changed(&self) -> bool {
+        self.records > 0
+    }
+
     /// Writes what has changed, and flushes the disk. Returns the number of blocks written, and
     /// when that is done.
     pub(super) fn save(&mut self, now: Nanos, disk: &mut dyn Drive) -> (u64, Served) {

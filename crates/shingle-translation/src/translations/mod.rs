@@ -51,7 +51,10 @@ mod tests {
             entry.make(&params, layout).expect("room").open_zones()
         };
         let log = get("log").expect("built in");
-        assert_eq!([0, 1, 2, 128].map(|max_open| open_zones(log, max_open, &[])), [2, 1, 2, 2]);
+        assert_eq!(
+            [0, 1, 2, 128].map(|max_open| open_zones(log, max_open, &[("group", "moved")])),
+            [2, 1, 2, 2]
+        );
         let sepbit = ("group", "sepbit");
         assert_eq!([0, 4, 128].map(|max_open| open_zones(log, max_open, &[sepbit])), [6, 4, 6]);
         assert_eq!(open_zones(log, 1, &[sepbit, ("open", "3")]), 3);

@@ -49,8 +49,8 @@ fn greedy_cleans_the_zone_with_the_fewest_live_blocks() {
     let at = |place, count| Piece { place: Place::Native(place), count };
     assert_eq!(pieces, [at(3, 1), at(21, 2), at(25, 2), at(23, 1)], "a read is four");
     assert_eq!(write(&mut log, 13, 1), [append(6, 13, 1)], "a block was paid too much");
-    // Zone 1 is written again once the map that does not name it is durable, and before a fresh one.
-    assert_eq!(write(&mut log, 14, 1), [COMMIT, reset(1), append(1, 14, 1)]);
+    // For one zone that is dead no commit is made as long as another is fresh.
+    assert_eq!(write(&mut log, 14, 1), [append(7, 14, 1)]);
     let did = log.translation().counters();
     assert_eq!((did.cleanings, did.moved_blocks, did.written_blocks), (1, 2, 27));
     assert_eq!((did.victims, did.evicted_blocks), (0, 0), "there is no buffer");
@@ -98,11 +98,35 @@ fn a_batch_is_one_read_from_its_first_to_its_last_live_block() {
 fn a_zone_in_which_nothing_lives_is_free_without_io() {
     let mut log = full(&[]);
     assert_eq!(log.run(Work::Trim { block: Block(4), count: 8 }, &NoQueue), []);
-    assert_eq!(write(&mut log, 0, 4), [COMMIT, reset(2), append(2, 0, 4)]);
-    assert_eq!(write(&mut log, 4, 4), [reset(1), append(1, 4, 4)], "durable already");
-    assert_eq!(write(&mut log, 8, 4), [COMMIT, reset(0), append(0, 8, 4)]);
+    for (zone, block) in [(5, 0), (6, 4), (7, 8)] {
+        assert_eq!(write(&mut log, block, 4), [append(zone, block, 4)], "fresh zones");
+    }
+    assert_eq!(write(&mut log, 12, 4), [COMMIT, reset(0), append(0, 12, 4)]);
+    assert_eq!(write(&mut log, 16, 4), [reset(2), append(2, 16, 4)], "durable already");
+    assert_eq!(write(&mut log, 0, 4), [reset(1), append(1, 0, 4)]);
+    assert_eq!(write(&mut log, 4, 4), [COMMIT, reset(5), append(5, 4, 4)]);
     assert!(!log.translation().wants_idle());
     assert_eq!(log.translation().counters().cleanings, 0);
+}
+
+/// Of 24 zones the host has 20; four are fresh.
+#[test]
+fn one_commit_is_for_eight_dead_zones_while_others_are_fresh() {
+    let mut log = log(Layout { zones: 24, ..SMALL }, &[]);
+    write(&mut log, 0, 80);
+    log.run(Work::Trim { block: Block(0), count: 28 }, &NoQueue);
+    assert_eq!(write(&mut log, 28, 3), [append(20, 28, 3)]);
+    assert_eq!(write(&mut log, 31, 2), [append(20, 31, 1), COMMIT, reset(7), append(7, 32, 1)]);
+}
+
+/// Each of zones 0 to 2 has a block of garbage, and so has zone 5 once it is full: that is a zone's worth.
+#[test]
+fn garbage_of_open_zones_does_not_count_and_a_zone_is_to_be_gained() {
+    let mut log = full(&[("garbage", "0")]);
+    for block in [0, 4, 4] {
+        assert_eq!(write(&mut log, block, 1), [append(5, block, 1)]);
+    }
+    assert_eq!(write(&mut log, 8, 1), [append(5, 8, 1), native(1, 3), append(6, 1, 3)]);
 }
 
 #[test]

@@ -161,12 +161,13 @@ fn the_last_free_zones_are_for_cleaning() {
 
 #[test]
 fn a_log_goes_on_with_the_zones_that_have_room() {
-    // Twelve zones, four of them to spare. Zone 0 is full, zones 1 and 3 have room for two and three blocks, and no
-    // entry of the map is in zones 2 and 4.
+    // Twelve zones, four of them to spare. Zone 0 is full, one of its blocks garbage, zones 1 and 3 have room for two and
+    // three blocks, and no entry of the map is in zones 2 and 4.
     let layout = Layout { zones: 12, ..LAYOUT };
     let pointers = [4, 2, 4, 1, 3, 0, 0, 0, 0, 0, 0, 0];
-    let runs = [(0, Native(0), 4), (4, Native(4), 1), (9, Native(12), 1)];
-    let mut log = opened("log", layout, &[("garbage", "1")], &runs, &pointers).expect("a map");
+    let runs = [(0, Native(0), 3), (4, Native(4), 1), (9, Native(12), 1)];
+    let two = [("group", "moved"), ("garbage", "1")];
+    let mut log = opened("log", layout, &two, &runs, &pointers).expect("a map");
     assert_eq!(write(&mut log, 10, 3), [append(3, 10, 3)]);
     assert_eq!(write(&mut log, 20, 5), [reset(2), append(2, 20, 4), reset(4), append(4, 24, 1)]);
     // With one group the zone with less room is full from then on, and its garbage is cleaned.
@@ -180,17 +181,17 @@ fn a_log_goes_on_with_the_zones_that_have_room() {
     assert_eq!(log.run(Work::Idle, &NoQueue), moved.concat());
 }
 
-/// Blocks 5 to 8 lie at the end of zone 0 and the begin of zone 1.
+/// Blocks 5 to 8 lie at the end of zone 0 and the begin of zone 1. Half of zone 2 is garbage, too.
 #[test]
 fn a_run_of_a_log_may_lie_in_two_zones() {
     let layout = Layout { zones: 12, ..LAYOUT };
-    let pointers = [4, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let pointers = [4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let settings = [("garbage", "1"), ("idle", "0")];
-    let mut log = opened("log", layout, &settings, &[(5, Native(2), 4)], &pointers).expect("a map");
+    let runs = [(5, Native(2), 4), (12, Native(8), 2)];
+    let mut log = opened("log", layout, &settings, &runs, &pointers).expect("a map");
     let read = |from, block| Step::Read { from: Native(from), block: Block(block), count: 2 };
-    assert_eq!(log.run(Work::Idle, &NoQueue), [read(2, 5), append(2, 5, 2)]);
-    assert_eq!(log.run(Work::Idle, &NoQueue), [COMMIT]);
-    assert_eq!(log.run(Work::Idle, &NoQueue), [read(4, 7), append(2, 7, 2)]);
+    assert_eq!(log.run(Work::Idle, &NoQueue), [read(2, 5), append(3, 5, 2)]);
+    assert_eq!(log.run(Work::Idle, &NoQueue), [read(4, 7), append(3, 7, 2)]);
 }
 
 /// Six zones of eight, four of them to spare, and none free: in zones 0 to 3 three blocks each are live, zone 4 has room
@@ -200,7 +201,7 @@ fn a_log_without_a_free_zone_cleans_one_before_it_writes() {
     let layout = Layout { zone_blocks: 8, buffer_blocks: 1, zones: 6 };
     let mut runs: Vec<_> = (0..4).map(|zone| (zone * 3, Native(zone * 8), 3)).collect();
     runs.extend([(12, Native(32), 1), (13, Native(40), 1)]);
-    let settings = [("garbage", "1")];
+    let settings = [("group", "moved"), ("garbage", "1")];
     let pointers = [8, 8, 8, 8, 5, 7];
     let full = || opened("log", layout, &settings, &runs, &pointers).expect("a map");
     let read = Step::Read { from: Native(0), block: Block(0), count: 3 };

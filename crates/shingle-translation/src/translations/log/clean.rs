@@ -59,22 +59,15 @@ impl Cleaner {
         (written * self.live).div_ceil(gained.max(1))
     }
 
-    /// Collects the next live blocks of the victim; `group` returns the group for a block that the
-    /// host wrote at a time, if it is known. Returns `false` if there are none.
-    pub(super) fn gather(
-        &mut self,
-        zones: &Zones,
-        mut group: impl FnMut(Option<u64>) -> u8,
-    ) -> bool {
-        let Some(victim) = self.victim else { return false };
+    /// Collects the next live blocks of the victim, which has some; `group` returns the group for a
+    /// block that the host wrote at a time, if it is known.
+    pub(super) fn gather(&mut self, zones: &Zones, mut group: impl FnMut(Option<u64>) -> u8) {
+        let Some(victim) = self.victim else { return };
         let (blocks, first) = (zones.pointer(victim), u64::from(victim) * zones.zone_blocks());
         self.batch.clear();
         (self.read, self.moved) = (0, 0);
         let next = zones.live_runs(victim, self.at, blocks).next();
-        let Some((from, _, _)) = next else {
-            self.at = blocks;
-            return false;
-        };
+        let (from, _, _) = next.expect("what is live is behind what was moved");
         self.at = (from + BATCH).min(blocks);
         self.place = first + from;
         for (offset, block, count) in zones.live_runs(victim, from, self.at) {
@@ -89,7 +82,6 @@ impl Cleaner {
                 at += alike;
             }
         }
-        true
     }
 
     /// Returns the next step that reads the batch.

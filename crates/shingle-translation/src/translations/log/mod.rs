@@ -8,11 +8,11 @@
 //!   host are stored in sequence, and written once.
 //! - Cleaning chooses a full zone (`victim.rs`) and appends its live blocks elsewhere, a batch at a
 //!   time (`clean.rs`). Once the map is durable the zone may be reset (`zones.rs`).
-//! - It keeps pace with the host. As long as more than `garbage` of the written blocks is garbage,
-//!   or `reserve` zones or fewer are free, each write is followed by moving as many blocks as are
-//!   needed to free the room that it took; the victim determines how many these are. No write
-//!   cleans a whole zone, unless only one zone is free. Idle time cleans, a batch at a time, down
-//!   to `idle`.
+//! - It keeps pace with the host. As long as more than `garbage` of full zones is garbage, a zone's
+//!   worth at least, or `reserve` zones or fewer are free, each write is followed by moving as many
+//!   blocks as are needed to free the room that it took; the victim determines how many these are.
+//!   No write cleans a whole zone, unless only one zone is free. Idle time cleans, a batch at a
+//!   time, down to `idle`.
 //! - The last free zone is reserved for cleaning, which can then always continue. If there are not
 //!   enough zones, groups share them.
 //!
@@ -87,9 +87,6 @@ impl Log {
         }
         let opened = self.zones.open(group, self.now);
         let zone = opened.zone;
-        if self.cleaner.victim() == Some(zone) {
-            self.end_cleaning();
-        }
         self.open[usize::from(group)] = Some(zone);
         self.before = [
             opened.commit.then_some(Step::Commit),
@@ -109,9 +106,12 @@ impl Log {
         }
     }
 
-    /// Handles that `zone` has no live blocks any more.
+    /// Handles that `zone` has no live blocks any more: if it was being cleaned, that is done.
     fn died(&mut self, zone: u32, now: u64) {
-        if self.cleaner.victim() != Some(zone) {
+        if self.cleaner.victim() == Some(zone) {
+            self.cleaner.end();
+            self.counters.cleanings += 1;
+        } else {
             let age = now - self.zones.opened(zone);
             self.grouping.ended(self.zones.group(zone), age);
         }
@@ -229,28 +229,15 @@ impl Log {
         self.cleaner.victim().is_some()
     }
 
-    /// Ends the cleaning: the victim has no live blocks any more.
-    fn end_cleaning(&mut self) {
-        self.cleaner.end();
-        self.counters.cleanings += 1;
-    }
-
-    /// Begins the next batch. Returns its first step, or the step that ends the cleaning of the
-    /// victim; `None` if there is nothing to clean.
+    /// Begins the next batch, if there is something to clean. Returns its first step.
     fn clean(&mut self) -> Option<Step> {
         if !self.choose() {
             return None;
         }
         let Log { cleaner, zones, grouping, now, .. } = self;
-        let victim = cleaner.victim().expect("it was chosen");
-        let from = zones.group(victim);
-        let dead = zones.live(victim) == 0;
-        if !dead && cleaner.gather(zones, |time| grouping.moved(from, *now - time.unwrap_or(0))) {
-            return self.move_on();
-        }
-        self.end_cleaning();
-        self.zones.committed();
-        Some(Step::Commit)
+        let from = zones.group(cleaner.victim()?);
+        cleaner.gather(zones, |time| grouping.moved(from, *now - time.unwrap_or(0)));
+        self.move_on()
     }
 
     /// Returns the next step of the moves that the host's writes require.

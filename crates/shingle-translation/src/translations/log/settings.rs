@@ -29,20 +29,20 @@ impl Make for Log {
         param!("victim": Choice(&["greedy", "cost-benefit", "price"]) = "greedy",
             "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5), or by the price \
              of the policy disk-time (this project)"),
-        param!("group": Choice(&["none", "moved", "sepbit"]) = "moved",
+        param!("group": Choice(&["none", "moved", "sepbit"]) = "sepbit",
             "blocks that go to a zone together: all, those written and those moved by cleaning, or six classes \
              by how long they are expected to live (SepBIT, FAST 2022, §3)"),
         param!("spare": Ratio = "0.2",
             "share of the zones kept from the host, less than 1 (the default of SPDK's FTL, which is CSAL's)"),
         param!("garbage": Ratio = "0.15",
-            "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT's \
-             experiments); 1: only when room runs out"),
+            "share of full zones beyond which garbage is cleaned as fast as it is made, if there is a zone's worth \
+             (SepBIT's experiments); 1: only when room runs out"),
         param!("reserve": Count = "5",
             "free zones at which the same begins (SPDK's FTL); half of those to spare at most"),
         param!("idle": Ratio = "0.1",
             "share of garbage down to which idle time cleans (design choice); 1: never"),
         param!("open": Count = "6",
-            "zones open at a time at most; the last groups share one if there are more"),
+            "zones open at a time at most, and two fewer than are spare, but two in any case; the last groups share one"),
     ];
     const SURVIVES_POWER_CUTS: bool = true;
     const HAS_BUFFER: bool = false;
@@ -72,9 +72,11 @@ impl Log {
             "price" => Victim::Price,
             _ => Victim::CostBenefit,
         };
-        let grouping = Grouping::new(params.choice("group"));
-        let open = params.count("open").clamp(1, GROUPS_MAX as u64) as u32;
-        let groups = u32::from(grouping.groups()).min(open);
+        let share = params.part_of("spare", zones);
+        // Small disks have fewer groups, so that these need no more spare zones than others.
+        let open = params.count("open").min(share.saturating_sub(2).max(2)).max(1);
+        let grouping = Grouping::new(if open == 1 { "none" } else { params.choice("group") });
+        let groups = u64::from(grouping.groups()).min(open) as u32;
         // Besides the open zones, one that cleaning writes to and one that guarantees a victim.
         let needed = groups + 2;
         if zones <= needed {
@@ -83,8 +85,7 @@ impl Log {
                 Self::NAME
             ));
         }
-        let spare =
-            params.part_of("spare", zones).clamp(needed.into(), u64::from(zones) - 1) as u32;
+        let spare = share.clamp(needed.into(), u64::from(zones) - 1) as u32;
         let reserve = params.count("reserve").clamp(1, u64::from((spare - groups) / 2).max(1));
         let keeps = Keeps {
             times: victim == Victim::CostBenefit || grouping.asks_times(),

@@ -2,9 +2,10 @@
 //!
 //! A zone is *fresh* until it is first opened. An open zone is appended to until it is full. A full
 //! zone without live blocks is *dead*. It may be reset only once the map that no longer names it is
-//! durable: dead zones are *ready* from the next commit on. Zones are reset when they are opened
-//! again, so that a trim costs no I/O, and are reused before fresh ones: the log stays compact, and
-//! memory grows with the written data.
+//! durable: dead zones are *ready* from the next commit on, for which [`DEAD_ZONES`] of them wait
+//! while there are fresh zones. Zones are reset when they are opened again, so that a trim costs no
+//! I/O, and are reused before fresh ones: the log stays compact, and memory grows with the written
+//! data.
 
 mod open;
 
@@ -12,6 +13,9 @@ use shingle_core::parts::halved;
 
 use super::paged::{Paged, parts};
 use super::victim::{Case, Victim};
+
+/// One commit is for this many dead zones, while there are fresh ones.
+const DEAD_ZONES: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -93,11 +97,10 @@ pub(super) struct Zones {
     all: Vec<Zone>,
     dead: Vec<u32>,
     ready: Vec<u32>,
-    /// Blocks below the write pointers of open zones and blocks of full ones, and how many of them
-    /// are live.
+    /// Blocks below the write pointers of open zones, and blocks of full ones.
     used: u64,
-    live: u64,
-    /// Blocks of full zones that are not live.
+    /// Blocks of full zones, and how many of these are not live.
+    full: u64,
     reclaimable: u64,
 }
 
@@ -111,7 +114,7 @@ impl Zones {
             dead: Vec::with_capacity(zones as usize),
             ready: Vec::with_capacity(zones as usize),
             used: 0,
-            live: 0,
+            full: 0,
             reclaimable: 0,
         }
     }
@@ -125,9 +128,12 @@ impl Zones {
         self.zones - self.all.len() as u32 + (self.dead.len() + self.ready.len()) as u32
     }
 
-    /// Returns whether more than this many thousandths of the written blocks are garbage.
+    /// Returns whether more than this many thousandths of full zones are garbage, and a zone's worth
+    /// of it. Garbage in open zones does not count: it can not be cleaned, and full zones may hardly
+    /// have any.
     pub(super) fn garbage_above(&self, thousandths: u64) -> bool {
-        u128::from(self.used - self.live) * 1000 > u128::from(self.used) * u128::from(thousandths)
+        self.reclaimable >= self.zone_blocks
+            && u128::from(self.reclaimable) * 1000 > u128::from(self.full) * u128::from(thousandths)
     }
 
     /// Returns whether a full zone has garbage.
@@ -192,9 +198,9 @@ impl Zones {
 
     /// Opens a free zone for a group.
     pub(super) fn open(&mut self, group: u8, now: u64) -> Opened {
-        let commit = self.ready.is_empty() && !self.dead.is_empty();
+        let commit = self.ready.is_empty() && self.is_worth_a_commit();
         if commit {
-            self.committed();
+            self.ready.append(&mut self.dead);
         }
         if let Some(zone) = self.ready.pop() {
             let of = &mut self.all[zone as usize];
@@ -225,9 +231,11 @@ impl Zones {
         }
     }
 
-    /// Records that the map is durable: dead zones may be reset.
-    pub(super) fn committed(&mut self) {
-        self.ready.append(&mut self.dead);
+    /// Returns whether dead zones are to be written again now: if they are many, as one commit
+    /// serves all of them and interrupts what the disk writes in order, or if no zone is fresh.
+    fn is_worth_a_commit(&self) -> bool {
+        let fresh = self.all.len() < self.zones as usize;
+        self.dead.len() >= if fresh { DEAD_ZONES } else { 1 }
     }
 
     /// Appends blocks, the first one written by the host at `time`, each next one at the next time,
@@ -246,7 +254,6 @@ impl Zones {
         of.pointer += count as u32;
         of.live += count as u32;
         self.used += count;
-        self.live += count;
         u64::from(zone) * self.zone_blocks + offset
     }
 
@@ -258,6 +265,7 @@ impl Zones {
             return (false, false);
         }
         of.state = State::Full;
+        self.full += self.zone_blocks;
         self.reclaimable += self.zone_blocks - u64::from(of.live);
         (true, self.bury(zone))
     }
@@ -287,7 +295,6 @@ impl Zones {
         debug_assert!(of.owners.runs(offset, offset + count).all(|run| run.1.is_some()), "live");
         of.owners.clear(offset, count);
         of.live -= count as u32;
-        self.live -= count;
         self.reclaimable += if of.state == State::Full { count } else { 0 };
         (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
     }
@@ -303,6 +310,7 @@ impl Zones {
         of.owners.clear_all();
         of.times.clear_all();
         self.used -= self.zone_blocks;
+        self.full -= self.zone_blocks;
         self.reclaimable -= self.zone_blocks;
         self.dead.push(zone);
         true
@@ -340,7 +348,7 @@ impl Zones {
 
     /// Panics if a count is wrong. `place` returns the place of a block.
     pub(super) fn check(&self, place: impl Fn(u64) -> Option<u64>) {
-        let (mut used, mut live, mut reclaimable, mut free) = (0, 0, 0, 0);
+        let (mut used, mut full, mut reclaimable, mut free) = (0, 0, 0, 0);
         for (at, zone) in (0..).zip(&self.all) {
             let mut here = 0;
             for (offset, block, count) in self.live_runs(at, 0, self.zone_blocks) {
@@ -355,6 +363,7 @@ impl Zones {
             free += u32::from(zone.state == State::Free);
             if zone.state == State::Full {
                 assert!(here > 0, "a full zone without a live block is free");
+                full += self.zone_blocks;
                 reclaimable += self.zone_blocks - here;
             }
             used += match zone.state {
@@ -362,9 +371,8 @@ impl Zones {
                 State::Full => self.zone_blocks,
                 State::Free => 0,
             };
-            live += here;
         }
-        assert_eq!((used, live, reclaimable), (self.used, self.live, self.reclaimable));
+        assert_eq!((used, full, reclaimable), (self.used, self.full, self.reclaimable));
         assert_eq!((self.dead.len() + self.ready.len()) as u32, free);
     }
 }

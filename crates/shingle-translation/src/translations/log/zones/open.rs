@@ -30,7 +30,6 @@ impl Zones {
         let of = &mut self.all[zone];
         of.owners.set(offset, count, block);
         of.live += count as u32;
-        self.live += count;
         Ok(())
     }
 
@@ -52,6 +51,7 @@ impl Zones {
             } else {
                 zone.state = State::Full;
                 self.used += self.zone_blocks;
+                self.full += self.zone_blocks;
                 self.reclaimable += self.zone_blocks - u64::from(zone.live);
             }
         }
