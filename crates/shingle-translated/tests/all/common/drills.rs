@@ -416,7 +416,8 @@ pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
     let large = Geometry { conventional_zones: 6, ..Geometry::new(20, 512) };
     let disk = disk_of(large, translation);
     let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
-    write(&live, 0, 4, 1).expect("room");
+    // (All of one age, so that a log appends them together again.)
+    write(&live, 0, 300, 1).expect("room");
     disk.spoil(Spoils::BeforeFailed { blocks: 100 });
     disk.fail(Operation::Write, 1, 1);
     write(&live, 0, 300, 2).expect("it is put right");
