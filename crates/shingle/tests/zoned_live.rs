@@ -35,6 +35,14 @@ impl Bed {
         self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
     }
 
+    /// A disk whose map has less room than single blocks need.
+    fn with_a_small_map() -> Bed {
+        let bed = Bed(Folder::new());
+        bed.done("zoned create disk.zoned --zones 40 --zone-size 1M --conventional 1 -q");
+        bed.done("zoned format disk.zoned -t log");
+        bed
+    }
+
     /// What a command says on stdout that ends with 1, as something is wrong.
     fn said_wrong(&self, line: &str) -> String {
         let output = self.output(line);
@@ -98,6 +106,13 @@ fn scatter(client: &mut Client<UnixStream>, turn: u8) {
         write(client, place(n), &content(n, turn.wrapping_add(100)));
         write(client, place(n), &content(n, turn));
     }
+}
+
+/// Writes single blocks that are no neighbours, until one is refused.
+fn fill_the_map(client: &mut Client<UnixStream>) {
+    let written = |n: &u64| client.write(n * 8192, &[7; 4096], 0).expect("connected").is_ok();
+    let room = (0..4000).take_while(written).count();
+    assert!((1000..4000).contains(&room), "{room}");
 }
 
 fn place(n: u64) -> u64 {
@@ -955,20 +970,44 @@ fn by_its_uuid_a_served_disk_is_reached_without_the_disk() {
 /// Who watches it has to know, although nothing has failed.
 #[test]
 fn a_map_without_room_is_told() {
-    let bed = Bed(Folder::new());
-    bed.done("zoned create disk.zoned --zones 40 --zone-size 1M --conventional 1 -q");
-    bed.done("zoned format disk.zoned -t log");
+    let bed = Bed::with_a_small_map();
     let served = bed.serve_disk();
     let mut client = bed.client();
-    // Single blocks that are no neighbours.
-    let written = |n: &u64| client.write(n * 8192, &[7; 4096], 0).expect("connected").is_ok();
-    let room = (0..4000).take_while(written).count() as u64;
-    assert!((1000..4000).contains(&room), "{room}");
+    fill_the_map(&mut client);
     let said = bed.said_wrong("zoned status disk.zoned");
     assert!(said.contains("WRITES REFUSED") && said.contains("trim some"), "{said}");
     client.call(command::TRIM, 0, 0, 200 * 8192, &[]).expect("connected").expect("trimmed");
     let said = bed.done("zoned status disk.zoned");
     assert!(!said.contains("WRITES REFUSED") && said.contains("1 writes, trims"), "{said}");
+    drop(client);
+    drop(served);
+}
+
+/// The same of one behind an SSD: there clients' writes wait as soon as the SSD is full.
+#[test]
+fn a_map_without_room_is_told_of_the_disk_of_a_store() {
+    let bed = Bed::with_a_small_map();
+    bed.cache();
+    let served = bed.serve_store();
+    let mut client = bed.client();
+    bed.done("store set --cache ssd mode=pass-through");
+    fill_the_map(&mut client);
+    let said = bed.said_wrong("store status --cache ssd");
+    assert!(said.contains("WRITES REFUSED") && said.contains("trim some"), "{said}");
+    bed.refused(1, "store status --cache ssd", "disk.zoned: something is wrong, see above");
+    let why = &bed.wrong("store status --cache ssd --json")["zoned"]["writes_refused"];
+    assert!(said.contains(why.as_str().expect("a reason")), "{why}");
+    let top = bed.done("store top --cache ssd -n 1 --every 0.1");
+    assert!(top.contains(": writes to the disk are refused: the map has "), "{top}");
+    client.call(command::TRIM, 0, 0, 200 * 8192, &[]).expect("connected").expect("trimmed");
+    // It was answered at once, and is carried out beside everything else.
+    let begun = Instant::now();
+    while bed.output("store status --cache ssd").status.code() != Some(0) {
+        assert!(begun.elapsed() < PATIENCE, "not told");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let top = bed.done("store top --cache ssd -n 1 --every 0.1");
+    assert!(!top.contains("refused"), "{top}");
     drop(client);
     drop(served);
 }

@@ -208,7 +208,7 @@ impl Cache {
             recording: common.recording.clone(),
             watch,
             misplaced: asking_for_misplaced(store.handle().clone(), options.ssd.clone()),
-            told_misplaced: Mutex::default(),
+            told: Mutex::default(),
             frees_trimmed,
             fixed,
             counters: common.counters_of(name, uuid),

@@ -52,8 +52,8 @@ pub(super) struct Shared {
     pub(super) watch: Option<Watch>,
     /// The devices whose names do not lead to them any more.
     pub(super) misplaced: Asking<Vec<Misplaced>>,
-    /// Those that the log has told of.
-    pub(super) told_misplaced: Mutex<Vec<Misplaced>>,
+    /// What the log has told of the devices.
+    pub(super) told: Mutex<Told>,
     /// Whether trims are passed on to the disk by default.
     pub(super) frees_trimmed: bool,
     /// The part of the status that changes only with a reload.
@@ -74,6 +74,27 @@ pub(super) struct Shared {
     pub(super) ending: AtomicBool,
     /// Receives the changes made by operators.
     pub(super) tell: TellNotice,
+}
+
+/// What is told once, when it begins.
+#[derive(Default)]
+pub(super) struct Told {
+    misplaced: Vec<Misplaced>,
+    writes_refused: bool,
+}
+
+impl Told {
+    /// What has begun since the last call.
+    fn begins(&mut self, measures: &Measures) -> Vec<String> {
+        let before = mem::replace(&mut self.misplaced, measures.misplaced.clone());
+        let misplaced = measures.misplaced.iter().filter(|one| !before.contains(one));
+        let mut new: Vec<_> = misplaced.map(ToString::to_string).collect();
+        let refused = measures.zoned.as_ref().and_then(|zoned| zoned.writes_refused.as_ref());
+        if !mem::replace(&mut self.writes_refused, refused.is_some()) {
+            new.extend(refused.map(|why| format!("writes to the disk are refused: {why}")));
+        }
+        new
+    }
 }
 
 /// The devices in use.
@@ -193,18 +214,16 @@ impl Shared {
         )
     }
 
-    /// Reports devices that hang, and those whose names do not lead to them any more, once each, without a request. At the end
-    /// of a cache the waiting thread does that instead.
+    /// Reports devices that hang, without a request; and, when it begins, that the name of one does not lead to it any more,
+    /// or that a zoned disk refuses writes. At the end of a cache the waiting thread does that instead.
     pub(super) fn report_devices(&self, measures: &Measures) {
         let hangs = hangs(measures.now.ios).filter(|_| measures.up);
         if let Some(text) = hangs.filter(|_| !self.ending.load(Ordering::Relaxed)) {
             (self.tell)(Notice::Remark(self.export(), text));
         }
-        let mut told = self.told_misplaced.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = mem::replace(&mut *told, measures.misplaced.clone());
-        drop(told);
-        for new in measures.misplaced.iter().filter(|one| !before.contains(one)) {
-            (self.tell)(Notice::Remark(self.export(), new.to_string()));
+        let new = self.told.lock().unwrap_or_else(PoisonError::into_inner).begins(measures);
+        for text in new {
+            (self.tell)(Notice::Remark(self.export(), text));
         }
     }
 
@@ -322,6 +341,23 @@ fn under_way([ssd, disk]: [IosNow; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_that_refuses_writes_is_told_of_once_each_time() {
+        let measures = |why: Option<&str>| {
+            let writes_refused = why.map(str::to_owned);
+            let zoned = shingle_translated::Status { writes_refused, ..Default::default() };
+            Measures { zoned: Some(zoned), ..Measures::default() }
+        };
+        let mut told = Told::default();
+        for _ in 0..2 {
+            assert_eq!(told.begins(&Measures::default()), [""; 0], "no zoned disk");
+            assert_eq!(told.begins(&measures(None)), [""; 0]);
+            let full = "writes to the disk are refused: the map has 9 runs";
+            assert_eq!(told.begins(&measures(Some("the map has 9 runs"))), [full]);
+            assert_eq!(told.begins(&measures(Some("the map has 8 runs"))), [""; 0], "told");
+        }
+    }
 
     #[test]
     fn a_device_that_hangs_is_told_from_busy_ones() {

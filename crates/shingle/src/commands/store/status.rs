@@ -16,7 +16,7 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_store::store::status::{Errors, LastError, Recording, Silent, Status};
 use shingle_store::store::unserved;
 
-use super::super::{unexpected, uuid_given};
+use super::super::{unexpected, uuid_given, zoned};
 use super::{Ask, socket};
 use crate::Usage;
 use crate::output::print;
@@ -91,7 +91,8 @@ pub(super) fn execute(args: &AskStatus, registry: &Registry) -> anyhow::Result<(
             print(&table(&status, missing.as_ref(), registry)?)?;
         }
         if !args.watch {
-            return Ok(());
+            let disk = Path::new(&status.disk);
+            return status.zoned.as_ref().map_or(Ok(()), |zoned| zoned::end(zoned, disk));
         }
         std::thread::sleep(STEP);
     }
@@ -127,7 +128,7 @@ fn table(
     lines.extend(status.silent.iter().map(silent));
     lines.extend(status.misplaced.iter().map(misplaced));
     lines.extend(missing.map(|one| ("server", format!("export `{}`: {one}", one.export))));
-    lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
+    lines.extend(status.zoned.iter().flat_map(zoned::lines));
     lines.extend(errors(&status.errors, exchange(&status.ssd_state)));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
 }

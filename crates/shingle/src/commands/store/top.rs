@@ -188,8 +188,10 @@ fn trouble(one: &Measures) -> Vec<String> {
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
     ];
     let told = told.into_iter().filter(|(is, _)| *is).map(|(_, text)| text);
+    let refused = one.zoned.as_ref().and_then(|zoned| zoned.writes_refused.as_ref());
+    let refused = refused.map(|why| format!("writes to the disk are refused: {why}"));
     let misplaced = one.misplaced.iter().map(ToString::to_string);
-    told.chain(misplaced).map(|text| format!("{export}: {text}")).collect()
+    told.chain(refused).chain(misplaced).map(|text| format!("{export}: {text}")).collect()
 }
 
 #[cfg(test)]
@@ -237,6 +239,11 @@ mod tests {
         let text = table(&[], &both, 2.0);
         let told = "mail: not served: gone; a reload (SIGHUP) tries it again";
         assert_eq!(text.lines().filter(|line| *line == told).count(), 1, "{text}");
+        let writes_refused = Some("the map has no room".to_owned());
+        let zoned = Some(shingle_translated::Status { writes_refused, ..Default::default() });
+        let text = table(&[], &[Measures { zoned, ..now.clone() }], 2.0);
+        let told = "home: writes to the disk are refused: the map has no room";
+        assert!(text.lines().any(|line| line == told), "{text}");
         let again = table(&[now.clone()], &[now], 2.0);
         assert!(again.lines().nth(1).is_some_and(|line| line.contains("–")), "{again}");
     }

@@ -17,7 +17,7 @@ use shingle_core::size::{show_blocks, show_bytes};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_zoned::Geometry;
 
-pub(crate) use self::status::lines;
+pub(crate) use self::status::{end, lines};
 use crate::cli::Global;
 
 #[derive(Debug, Subcommand)]

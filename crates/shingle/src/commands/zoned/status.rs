@@ -77,7 +77,7 @@ fn once(args: &AskStatus) -> anyhow::Result<anyhow::Result<()>> {
 }
 
 /// Returns an error if something is wrong with a served disk.
-fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
+pub(crate) fn end(status: &Status, disk: &Path) -> anyhow::Result<()> {
     let is_well = status.failed.is_none()
         && status.writes_refused.is_none()
         && !status.lacks_spares()

@@ -389,6 +389,17 @@ impl All {
         self.gauge(to, "zoned_failed", help, |one| {
             one.zoned.as_ref().map(|zoned| i64::from(zoned.failed.is_some()))
         })?;
+        let help = "Whether writes to the zoned disk are refused: its map is full, or the last write failed";
+        self.gauge(to, "zoned_writes_refused", help, |one| {
+            one.zoned.as_ref().map(|zoned| i64::from(zoned.writes_refused.is_some()))
+        })?;
+        let help = "Runs of blocks in the map of a zoned disk, and the most that are possible; absent where all blocks have room as \
+                    a run each";
+        self.gauges(to, ("zoned_map_runs", "state"), help, |one| {
+            let of_zoned = one.zoned.as_ref().filter(|zoned| zoned.map.runs_max < zoned.blocks);
+            let map = of_zoned.map(|zoned| zoned.map);
+            map.map_or(Vec::new(), |map| vec![("all", map.runs_max), ("used", map.runs)])
+        })?;
         let help = "Cleanings of the zoned disk";
         self.counter(to, "zoned_cleanings", help, |one| one.totals.zoned.cleanings)?;
         let help = "Bytes that cleanings of the zoned disk moved: it grows while one gets on";
@@ -410,6 +421,8 @@ impl All {
 
 #[cfg(test)]
 mod tests {
+    use shingle_translated::{MapStatus, Status};
+
     use super::*;
 
     #[test]
@@ -421,12 +434,16 @@ mod tests {
         one.totals.bands.given_up = 2;
         let [state, device] = ["taken", "SSD"].map(str::to_owned);
         one.misplaced = vec![Misplaced { device, state, ..Misplaced::default() }];
-        one.zoned = Some(shingle_translated::Status::default());
+        let map = MapStatus { runs: 950, runs_max: 1000, ..MapStatus::default() };
+        let writes_refused = Some("the map has no room".to_owned());
+        one.zoned = Some(Status { map, writes_refused, blocks: 1001, ..Status::default() });
         let nameless = Measures::default();
         let expires = UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000);
         let missing = ["late", ""]
             .map(|export| NotServed { export: export.to_owned(), ..NotServed::default() });
-        let text = of(&[one, nameless], &missing, &Events::default(), Some(expires));
+        let roomy = one.zoned.clone().map(|zoned| Status { blocks: 1000, ..zoned });
+        let roomy = Measures { export: "roomy".to_owned(), zoned: roomy, ..Measures::default() };
+        let text = of(&[one, nameless, roomy], &missing, &Events::default(), Some(expires));
         for line in [
             "# TYPE shingle_request_seconds histogram",
             "shingle_request_seconds_bucket{le=\"0.0001\",export=\"a \\\"b\\\"\",kind=\"write\"} 0",
@@ -445,11 +462,15 @@ mod tests {
             "shingle_clients_refused_total 0",
             "shingle_certificate_expires_seconds 1800000000.0",
             "shingle_zones{export=\"a \\\"b\\\"\",state=\"full\"} 0",
+            "shingle_zoned_writes_refused{export=\"a \\\"b\\\"\"} 1",
+            "shingle_zoned_map_runs{export=\"a \\\"b\\\"\",state=\"all\"} 1000",
+            "shingle_zoned_map_runs{export=\"a \\\"b\\\"\",state=\"used\"} 950",
             "# EOF",
         ] {
             assert!(text.lines().any(|found| found == line), "{line:?} is not in:\n{text}");
         }
         assert!(!text.contains("shingle_zones{export=\"default\""), "it has no zoned disk");
+        assert!(!text.contains("map_runs{export=\"roomy\""), "it cannot be full");
         // One that knows no rate says none.
         assert!(!text.contains("shingle_drain_seconds{"), "{text}");
         assert!(!text.contains("shingle_served{export=\"default\"} 0"), "it is served by now");
