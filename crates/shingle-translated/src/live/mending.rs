@@ -145,3 +145,116 @@ impl Worker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::MutexGuard;
+
+    use shingle_core::units::Block;
+    use shingle_translation::NoQueue;
+    use shingle_zoned::{Faults, Geometry, MemoryDisk};
+
+    use super::super::LiveDisk;
+    use super::*;
+    use crate::{Format, format};
+
+    /// A log in zones of 16 blocks, of which the first ones are written, and the last one in part.
+    fn log(written: u64, spare_zones: u32) -> LiveDisk {
+        let geometry = Geometry { conventional_zones: 8, ..Geometry::new(80, 16) };
+        let disk = MemoryDisk::new(geometry, Faults::none());
+        // (What is written goes to one zone after the other.)
+        let params = vec![("group".to_owned(), "none".to_owned())];
+        let spare_zones = Some(spare_zones);
+        let wanted =
+            Format { translation: "log".to_owned(), params, spare_zones, ..Format::default() };
+        format(&disk, &wanted).expect("room");
+        let live = LiveDisk::open(Box::new(disk)).expect("it was formatted");
+        for block in 0..written {
+            live.write(Block(block), &[Buffer::default()]).expect("room");
+        }
+        live.flush().expect("no faults");
+        live
+    }
+
+    /// With these zones flawed, all of whose blocks can be read.
+    fn flawed(live: &LiveDisk, zones: impl IntoIterator<Item = u32>) -> MutexGuard<'_, Worker> {
+        let mut worker = live.lock_worker().expect("no panic");
+        for logical in zones {
+            let pointer = worker.table.pointers[logical as usize];
+            worker.table.is_flawed(logical, pointer, live.shared.plan.capacity);
+        }
+        worker
+    }
+
+    fn are_flawed(worker: &Worker) -> Vec<u32> {
+        worker.table.flawed.keys().copied().collect()
+    }
+
+    struct Waits;
+
+    impl Queue for Waits {
+        fn writes(&self, _: &dyn Fn(Block, u64) -> bool) -> bool {
+            true
+        }
+
+        fn waits(&self) -> bool {
+            true
+        }
+    }
+
+    /// An append to each flawed zone that is written in part takes a spare one, and a reset takes another.
+    #[test]
+    fn before_a_work_more_zones_are_spare_than_flawed_in_part() {
+        for (in_part, spares, left) in [(0, 3, 0), (2, 3, 2), (3, 3, 2), (5, 3, 2), (2, 0, 2)] {
+            let live = log(8, 6);
+            let mut worker = flawed(&live, []);
+            // (One zone at a time is written in part: the others are said to be.)
+            worker.table.flawed_in_part = (1..=in_part).collect();
+            for logical in 1..=in_part {
+                worker.table.pointers[logical as usize] = 8;
+                worker.table.flawed.insert(logical, 0);
+            }
+            while worker.table.spares.len() > spares {
+                worker.table.spares.pop_last();
+            }
+            worker.prepare(&live.shared).expect("no faults");
+            let what = format!("{in_part} flawed in part, {spares} spare");
+            assert_eq!(worker.table.flawed_in_part.len(), left, "{what}");
+            assert_eq!(worker.table.spares.len(), spares, "{what}");
+        }
+    }
+
+    #[test]
+    fn idle_time_mends_one_zone_with_data_or_several_that_are_empty() {
+        let live = log(40, 4);
+        let mut worker = flawed(&live, [0, 1, 5, 6]);
+        let mut mend = || {
+            worker.mend(&live.shared, &NoQueue).expect("no faults");
+            are_flawed(&worker)
+        };
+        assert_eq!(mend(), [1, 5, 6]);
+        assert_eq!(mend(), [5, 6]);
+        assert_eq!(mend(), []);
+        // Those before one with data, and no more than a write can wait for.
+        drop(worker);
+        let mut worker = flawed(&live, 3..50);
+        worker.mend(&live.shared, &NoQueue).expect("no faults");
+        assert_eq!(are_flawed(&worker), (35..50).collect::<Vec<_>>());
+        worker.table.pointers[40] = 8;
+        worker.mend(&live.shared, &NoQueue).expect("no faults");
+        assert_eq!(are_flawed(&worker), (40..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn it_ends_when_a_write_waits_or_a_zone_has_taken_a_spare_one() {
+        let live = log(8, 4);
+        let mut worker = flawed(&live, 3..9);
+        worker.mend(&live.shared, &Waits).expect("no faults");
+        assert_eq!(are_flawed(&worker), [4, 5, 6, 7, 8]);
+        // This zone cannot be reset.
+        let kept = worker.table.physical[5];
+        worker.table.holding.insert(kept);
+        worker.mend(&live.shared, &NoQueue).expect("no faults");
+        assert_eq!(are_flawed(&worker), [6, 7, 8]);
+    }
+}
