@@ -96,7 +96,17 @@ struct Bed {
 }
 
 impl Bed {
+    /// With a store, which is served.
     fn new(looped: bool) -> Bed {
+        let mut bed = Bed::unserved(looped);
+        let made = bed.store("create").args(["--policy", "lru"]).status().expect("started");
+        assert!(made.success(), "no cache was made");
+        let serve = bed.store("serve");
+        bed.serve(serve);
+        bed
+    }
+
+    fn unserved(looped: bool) -> Bed {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let (state, changed) = (Mutex::new(State::Well), Condvar::new());
         let memory = Memory::new(usize::try_from(DISK_BYTES).expect("small"));
@@ -123,23 +133,29 @@ impl Bed {
         let count = if looped { 2 } else { 1 };
         let files = [&cache, &file].into_iter().take(count);
         bed.loops = files.map(|file| Loop::new(file, &[]).expect("made")).collect();
-        let made = bed.store("create").args(["--policy", "lru"]).status().expect("started");
-        assert!(made.success(), "no cache was made");
-        let mut nbd = std::ffi::OsString::from("unix:");
-        nbd.push(bed.path("nbd"));
-        let server = bed.store("serve").arg("--nbd").arg(nbd).stderr(Stdio::piped()).spawn();
-        bed.server = Some(server.expect("started"));
-        wait_for(|| UnixStream::connect(bed.path("nbd")).is_ok());
         bed
+    }
+
+    fn serve(&mut self, mut command: Command) {
+        let mut nbd = std::ffi::OsString::from("unix:");
+        nbd.push(self.path("nbd"));
+        let server = command.arg("--nbd").arg(nbd).stderr(Stdio::piped()).spawn();
+        self.server = Some(server.expect("started"));
+        wait_for(|| UnixStream::connect(self.path("nbd")).is_ok());
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn store(&self, what: &str) -> Command {
+    fn command(&self, of: &str, what: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.env("XDG_RUNTIME_DIR", self.folder.path()).args(["store", what, "--quiet"]);
+        command.env("XDG_RUNTIME_DIR", self.folder.path()).args([of, what, "--quiet"]);
+        command
+    }
+
+    fn store(&self, what: &str) -> Command {
+        let mut command = self.command("store", what);
         command.arg("--cache").arg(self.loops[0].path());
         if matches!(what, "create" | "serve") {
             let file = self.path("file");
@@ -367,4 +383,56 @@ fn nor_does_a_read_that_a_file_system_does_not_answer() {
         read
     });
     assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+}
+
+/// Without an SSD before it. Whoever asked can give up waiting, and who asks later is told likewise.
+#[test]
+fn who_stops_a_zoned_disk_that_hangs_is_told_what_is_waited_for() {
+    use std::os::unix::process::ExitStatusExt as _;
+    if !can_hang() {
+        return;
+    }
+    let mut bed = Bed::unserved(true);
+    let disk = bed.loops[1].path().to_owned();
+    let mut made = bed.command("zoned", "create");
+    made.arg(&disk).args(["--zone-size", "1M", "--conventional", "4"]);
+    assert!(made.status().expect("started").success(), "it is not made");
+    let mut made = bed.command("zoned", "format");
+    let made = made.arg(&disk).args(["-t", "log"]).output().expect("started");
+    let uuid = String::from_utf8(made.stdout).expect("text").trim().to_owned();
+    let mut serve = bed.command("zoned", "serve");
+    serve.arg(&disk);
+    bed.serve(serve);
+    let mut client = bed.client();
+    write(&mut client);
+    bed.disk.set(State::Hangs);
+    // (It is cut off in the end.)
+    let flush = std::thread::spawn(move || drop(client.flush()));
+    bed.disk.wait(State::Held);
+    let stop = || {
+        let mut stop = bed.command("zoned", "stop");
+        stop.arg(&uuid).stderr(Stdio::piped()).spawn().expect("started")
+    };
+    let told = |stop: &mut Child| {
+        let lines = BufReader::new(stop.stderr.take().expect("piped")).lines();
+        let mut lines = lines.map(|line| line.expect("text"));
+        lines.find(|line| line.contains("it is ending, and waits for "))
+    };
+    let mut first = stop();
+    let first_told = told(&mut first);
+    run("kill", &["-INT", &first.id().to_string()]).expect("it waits");
+    let ended = first.wait().expect("ended").signal();
+    let mut second = stop();
+    let second_told = told(&mut second);
+    let refused = second.wait().expect("ended").code();
+    bed.disk.set(State::Well);
+    flush.join().expect("no panic");
+    assert!(first_told.is_some(), "who asked is told");
+    assert!(second_told.is_some(), "who asks later is told");
+    assert_eq!((ended, refused), (Some(2), Some(1)));
+    let server = bed.server.as_mut().expect("it runs");
+    let lines = BufReader::new(server.stderr.take().expect("piped")).lines();
+    let told = lines.map(|line| line.expect("text")).find(|line| line.contains("waits for "));
+    assert!(told.is_some_and(|told| told.contains("warning: it is ending")), "stderr says so");
+    assert_eq!(server.wait().expect("ended").code(), Some(0));
 }

@@ -8,6 +8,7 @@
 //! ```
 
 mod owner;
+mod telling;
 pub mod watch;
 
 use std::fs;
@@ -28,6 +29,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 pub use owner::ForeignSocket;
+pub use telling::Telling;
 
 use super::threads::in_parallel;
 use crate::measures::{Measures, NotServed};

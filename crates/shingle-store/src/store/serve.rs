@@ -9,13 +9,13 @@ use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
-use shingle_device::{panicked, start_thread};
+use shingle_device::panicked;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Limits, Server, Withdrawn};
 use shingle_nbd::tls::Tls;
@@ -26,7 +26,7 @@ use self::opening::{OpeningNumber, Openings};
 use self::reloading::{Prepared, Reload};
 pub use super::cache::Record;
 use super::cache::{Cache, Common, Opened};
-use super::control::{self, Answer};
+use super::control::{self, Answer, Telling};
 pub use super::errors::ServeError;
 use super::missing::Missing;
 use super::notice::TellNotice;
@@ -399,7 +399,7 @@ impl Serving {
             let _ = control::say(&asker, &Answer::Failed(ENDED.to_owned()));
             return None;
         };
-        let telling = ProgressReporter::begin(cache.shared.clone(), asker.clone());
+        let telling = tell_what_it_waits_for(cache.shared.clone(), asker.clone());
         let (cache, users) = self.take(uuid, GRACE)?;
         if self.is_empty() {
             let outcome = end(cache, detach, &self.common.tell);
@@ -483,35 +483,9 @@ fn end(cache: Cache, detach: bool, tell: &TellNotice) -> Result<(), ServeError> 
     Ok(())
 }
 
-/// Tells an operator, at growing intervals, what the end of a cache waits for.
-struct ProgressReporter {
-    done: Sender<()>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl ProgressReporter {
-    fn begin(shared: Arc<Shared>, asker: Arc<UnixStream>) -> ProgressReporter {
-        const FIRST: Duration = Duration::from_secs(5);
-        let (done, is_done) = channel();
-        let tell = move || {
-            let mut patience = FIRST;
-            while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                if control::say(&asker, &Answer::Waits(shared.waits_for())).is_err() {
-                    // The operator is gone.
-                    return;
-                }
-                patience *= 2;
-            }
-        };
-        // Without a thread nothing is told, and the end is the same.
-        ProgressReporter { done, thread: start_thread("shingle-telling", tell).ok() }
-    }
-
-    /// Stops telling.
-    fn end(self) {
-        drop(self.done);
-        self.thread.map(JoinHandle::join);
-    }
+/// Tells an operator what the end of a cache waits for.
+fn tell_what_it_waits_for(shared: Arc<Shared>, asker: Arc<UnixStream>) -> Telling {
+    Telling::begin(move || control::say(&asker, &Answer::Waits(shared.waits_for())).is_ok())
 }
 
 /// Binds an address, encrypted if TLS is configured.

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_store::backend::Watch;
-use shingle_store::store::control::{self, Answer, Request};
+use shingle_store::store::control::{self, Answer, Request, Telling};
 use shingle_translated::{LiveDisk, Status};
 use uuid::Uuid;
 
@@ -76,8 +77,9 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
     let (stop, stops) = channel();
     stop_on_signals(output.clone(), stop.clone())?;
-    let watch = Watch::new(&live);
-    control::listen(control.clone(), move |stream| answer(stream, &watch, &stop))?;
+    let end = End { watch: Watch::new(&live), step: Arc::default() };
+    let of_operators = end.clone();
+    control::listen(control.clone(), move |stream| answer(stream, &of_operators, &stop))?;
     for address in server.addresses() {
         output.remark(&format!("{uuid}: served at {address}"));
     }
@@ -89,12 +91,16 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         listening::look_after(tls, move |text| of_tls.warning(text))?;
     }
     let operator = stops.recv().unwrap_or(None);
+    let telling = end.tell(output.clone(), operator.clone());
+    end.begins(CLIENTS);
     server.stop(GRACE);
-    control.close();
+    end.begins(IO);
     if live.backing().is_some_and(Device::is_deleted) {
         output.warning(&deleted(live.name(), "all that it held is lost"));
     }
     let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));
+    control.close();
+    telling.end();
     if let Some(operator) = operator {
         let answer = match &ended {
             Ok(()) => Answer::Done(()),
@@ -104,6 +110,51 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         let _ = control::say(&operator, &answer);
     }
     ended
+}
+
+/// What the end waits for, step by step; before it begins, nothing.
+const CLIENTS: u8 = 1;
+const IO: u8 = 2;
+
+/// The end of the server, which takes long if the disk hangs.
+#[derive(Clone)]
+struct End {
+    watch: Watch,
+    step: Arc<AtomicU8>,
+}
+
+impl End {
+    fn begins(&self, step: u8) {
+        self.step.store(step, Ordering::Relaxed);
+    }
+
+    /// What it waits for, if it has begun.
+    fn waits_for(&self) -> Option<String> {
+        let first = match self.step.load(Ordering::Relaxed) {
+            CLIENTS => "requests of clients, which are cut off after 30 s",
+            IO => "I/O that is under way",
+            _ => return None,
+        };
+        let pace = self.watch.status().and_then(|status| status.pace);
+        let stuck = pace.map(|pace| pace.stuck_seconds).filter(|&seconds| seconds > 0);
+        let stuck = stuck.map(|seconds| format!(" (the disk has had one I/O for {seconds} s)"));
+        Some(format!(
+            "it is ending, and waits for {first}{}; if that takes long the disk hangs: see dmesg",
+            stuck.unwrap_or_default()
+        ))
+    }
+
+    /// Tells it on stderr, and an operator.
+    fn tell(&self, output: Output, operator: Stop) -> Telling {
+        let end = self.clone();
+        Telling::begin(move || {
+            let Some(why) = end.waits_for() else { return true };
+            output.warning(&why);
+            // (The operator may be gone; stderr is not.)
+            let _ = operator.as_ref().map(|to| control::say(to, &Answer::Waits(why)));
+            true
+        })
+    }
 }
 
 /// The lines of the server on stderr, from any thread. `--quiet` leaves out remarks, but not
@@ -196,18 +247,21 @@ fn warn(status: &Status) {
     }
 }
 
-fn answer(stream: &Arc<UnixStream>, watch: &Watch, stop: &Sender<Stop>) {
+fn answer(stream: &Arc<UnixStream>, end: &End, stop: &Sender<Stop>) {
     // The operator may be gone.
     let _ = control::serve(stream, |request, answer| match request {
-        Request::Status => answer(&match watch.status() {
+        Request::Status => answer(&match end.watch.status() {
             Some(status) => Answer::Zoned(Box::new(status)),
             None => Answer::Failed("it is busy, and has told nothing yet; ask again".to_owned()),
         }),
-        Request::Stop => {
-            // Without a receiver the server is stopping already.
-            let _ = stop.send(Some(stream.clone()));
-            Ok(())
-        }
+        Request::Stop => match end.waits_for() {
+            Some(why) => answer(&Answer::Failed(why)),
+            None => {
+                // Without a receiver the server is stopping already.
+                let _ = stop.send(Some(stream.clone()));
+                Ok(())
+            }
+        },
         Request::Measures
         | Request::Set { .. }
         | Request::Flush

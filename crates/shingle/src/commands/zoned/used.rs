@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use shingle_store::store::control::{self, Answer, ControlError, Request};
+use shingle_store::store::control::{self, Answer, ControlError, Request, Telling};
 use shingle_translated::cache_of;
 
 use crate::commands::uuid_given;
+use crate::output::note;
 
 /// How long the process of a server that has stopped may take to end.
 const END_MAX: Duration = Duration::from_secs(5);
@@ -17,8 +18,18 @@ const END_MAX: Duration = Duration::from_secs(5);
 /// gone.
 pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     if let Some(uuid) = uuid_given(disk) {
-        return Ok(control::ask(&control::socket(uuid), &mut |_| {}, request)?);
+        return ask_at(&control::socket(uuid), request);
     }
+    let name = disk.display().to_string();
+    let reading = Telling::begin(move || {
+        note(
+            &format!(
+                "{name} does not answer; in its place the UUID that `shingle zoned serve` has printed reaches the server"
+            ),
+            false,
+        );
+        true
+    });
     // (The UUID can be read also while the disk is in use.)
     let uuid = shingle_translated::uuid(&shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
@@ -26,7 +37,18 @@ pub(super) fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     if !shingle_zoned::is_in_use(disk)? {
         return Err(ControlError::NotServed(socket).into());
     }
-    Ok(control::ask(&socket, &mut |_| {}, request)?)
+    reading.end();
+    ask_at(&socket, request)
+}
+
+/// Sends `request` to a server; what that waits for meanwhile is shown.
+fn ask_at(socket: &Path, request: &Request) -> anyhow::Result<Answer> {
+    let mut told = |answer: &Answer| {
+        if let Answer::Waits(why) = answer {
+            note(why, false);
+        }
+    };
+    Ok(control::ask(socket, &mut told, request)?)
 }
 
 /// Returns whether a request failed because the disk is not served.
