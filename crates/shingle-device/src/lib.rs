@@ -67,6 +67,7 @@ pub use fingerprint::{
 };
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::{is_locked, open_unlocked};
+pub use loops::is_in_use;
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use place::Place;

@@ -2,7 +2,9 @@
 //! or by two loop devices. No lock shows that.
 
 use std::fs::{read_dir, read_to_string};
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
@@ -42,6 +44,21 @@ impl Loop {
         devices.filter_map(|device| Loop::of(&device.path()))
     }
 
+    /// Those that use a file, as far as it can be seen from here.
+    fn all_of(file: &Path) -> impl Iterator<Item = Loop> {
+        Loop::all().filter(move |device| is_same(file, &device.file))
+    }
+
+    /// The other ones of the same bytes.
+    fn others(&self) -> impl Iterator<Item = Loop> {
+        // Nothing is known of a file that cannot be seen from here, or was deleted.
+        let there = self.file.exists().then(|| Loop::all_of(&self.file));
+        there.into_iter().flatten().filter(|other| {
+            let (one, two) = (&self.bytes, &other.bytes);
+            other.name != self.name && one.start < two.end && two.start < one.end
+        })
+    }
+
     fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }
@@ -49,7 +66,7 @@ impl Loop {
 
 /// The loop device that uses a file, as far as it can be seen from here.
 pub(crate) fn of_file(path: &Path) -> Option<String> {
-    Loop::all().find(|device| is_same(path, &device.file)).map(|device| device.path())
+    Loop::all_of(path).next().map(|device| device.path())
 }
 
 /// The file of a loop device, or of a partition of it, if another process has locked the file: the
@@ -63,11 +80,23 @@ pub(crate) fn file_in_use(number: u64) -> Option<PathBuf> {
 /// Another loop device of the same bytes of a file.
 pub(crate) fn beside(number: u64) -> Option<String> {
     let this = Loop::numbered(number)?;
-    // Nothing is known of a file that cannot be seen from here, or was deleted.
-    let is_beside = |other: &Loop| {
-        let overlaps = this.bytes.start < other.bytes.end && other.bytes.start < this.bytes.end;
-        let same = this.file.exists() && is_same(&this.file, &other.file);
-        other.name != this.name && overlaps && same
-    };
-    Loop::all().find(is_beside).map(|device| device.path())
+    this.others().next().map(|device| device.path())
+}
+
+/// Whether a process has locked a file or block device, by this name or by that of a loop device or of its file.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn is_in_use(path: &Path) -> io::Result<bool> {
+    let file = lock::open_unlocked(path)?;
+    let metadata = file.metadata()?;
+    let mut others: Vec<PathBuf> = Vec::new();
+    if metadata.is_file() {
+        others.extend(Loop::all_of(path).map(|device| device.path().into()));
+    } else if let Some(this) = Loop::numbered(metadata.rdev()) {
+        others.extend(this.others().map(|device| device.path().into()));
+        others.push(this.file);
+    }
+    let is_locked = |path: &PathBuf| lock::open_unlocked(path).is_ok_and(|f| lock::is_locked(&f));
+    Ok(lock::is_locked(&file) || others.iter().any(is_locked))
 }

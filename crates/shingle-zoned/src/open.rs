@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use shingle_device::{Device, is_locked, open_unlocked};
+use shingle_device::{Device, open_unlocked};
 
 use crate::disk::ZonedDisk;
 use crate::head::{self, On, OpenError};
@@ -82,8 +82,7 @@ pub fn open_read_only(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     Ok(ReadOnlyDisk { name, file, head: Some((on, first_page)), zones, damaged })
 }
 
-/// Whether another process has locked it.
+/// Whether another process has locked it, by this name or another one.
 pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
-    let file = open_unlocked(path).map_err(OpenError::system(path, "open"))?;
-    Ok(is_locked(&file))
+    shingle_device::is_in_use(path).map_err(OpenError::system(path, "open"))
 }

@@ -1012,6 +1012,28 @@ fn a_map_without_room_is_told_of_the_disk_of_a_store() {
     drop(served);
 }
 
+/// No lock on one device shows on the other.
+#[test]
+fn a_disk_that_is_served_is_reached_through_another_loop_device_of_its_file() {
+    if !skip_if("a file with two loop devices", root()) {
+        return;
+    }
+    let bed = Bed::new("log");
+    let file = bed.path("disk.zoned");
+    let one = Loop::new(&file, &[]).expect("made");
+    let first = one.path().display();
+    let served = bed.serve(&format!("zoned serve {first}"), &format!("zoned status {first}"));
+    // (With both there, neither is opened for writing.)
+    let two = Loop::new(&file, &[]).expect("made");
+    let second = two.path().display();
+    for name in [&first.to_string(), &second.to_string(), "disk.zoned"] {
+        assert_eq!(bed.json(&format!("zoned status {name} --json"))["served"], true, "{name}");
+        bed.refused(1, &format!("zoned check {name}"), "is served");
+    }
+    bed.done(&format!("zoned stop {second}"));
+    drop(served);
+}
+
 /// It has the name of the disk that is served.
 #[test]
 fn a_copy_of_a_disk_is_another_disk() {
