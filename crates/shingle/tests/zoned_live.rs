@@ -868,6 +868,16 @@ fn a_damaged_copy_of_the_head_is_told_and_mended() {
         assert!(told.contains(name), "{told}");
         bed.done("zoned check disk.zoned");
     }
+    // Where half a page can be there, it may be that.
+    bed.done("zoned create torn --zones 9 --zone-size 1M --physical-block 512 -q");
+    bed.done("zoned format torn -t log");
+    for (page, is) in [(1, "damaged"), (2, "torn, as a power cut leaves it, or damaged")] {
+        bed.change("torn", |bytes| bytes[page * 4096 + 100] ^= 1);
+        let said = bed.said_wrong("zoned check torn");
+        let what = format!(" is {is} (page {page} of the file: its checksum is wrong)");
+        assert!(said.contains(&what) && said.contains("by the next start"), "{said}");
+        bed.done("zoned repair torn");
+    }
     // Likewise the SSD.
     bed.change("ssd", |bytes| bytes[100] ^= 1);
     bed.refused(1, "store check --cache ssd", "nothing is lost; serving it mends that");

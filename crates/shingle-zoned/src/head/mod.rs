@@ -267,10 +267,16 @@ pub(crate) fn inspect(path: &Path, file: &File, bytes: u64, on: On) -> Result<Se
             why.of_copy()
         )
     };
+    // (Of the headers nothing is written after the disk was made.)
+    let can_tear = u64::from(header.geometry.physical_block_bytes) < BLOCK_BYTES;
     let of_table = |(place, page, why): &(u64, u64, Unusable)| {
+        let is = match why {
+            Unusable::Damaged if can_tear => "torn, as a power cut leaves it, or damaged",
+            _ => "damaged",
+        };
         let why = why.of_copy();
         format!(
-            "one copy of page {place} of the {on}'s table is damaged (page {page} of the {on}: {why})"
+            "one copy of page {place} of the {on}'s table is {is} (page {page} of the {on}: {why})"
         )
     };
     let damaged =
