@@ -67,7 +67,9 @@ pub use head::{HeadDisk, OpenError, create, create_failed, create_on, geometry_o
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;
 pub use on_device::{Backing, OnDevice};
-pub use open::{is_in_use, is_zoned, open, open_device, open_read_only, open_with_head};
+pub use open::{
+    check_written_anywhere, is_in_use, is_zoned, open, open_device, open_read_only, open_with_head,
+};
 pub use read_only::ReadOnlyDisk;
 pub use zone::{Condition, ZoneReport};
 pub use zones::{ZoneState, Zones};

@@ -49,6 +49,18 @@ pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
     }
 }
 
+/// Checks that a device can be the SSD of a cache: it takes writes anywhere.
+///
+/// # Errors
+/// If it is a host-managed block device or a part of one, or the system does not say whether it is.
+pub fn check_written_anywhere(device: &Device) -> Result<(), OpenError> {
+    if device.is_regular() {
+        return Ok(());
+    }
+    let checked = kernel::check_written_anywhere(device.direct());
+    checked.map_err(|why| OpenError::unusable(device.path(), why))
+}
+
 /// Opens a zoned disk that has a head, in a file or on a block device.
 ///
 /// # Errors

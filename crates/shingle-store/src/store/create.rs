@@ -118,6 +118,7 @@ pub(super) fn check_free(
     beside: Option<Uuid>,
     consent: Consent<'_>,
 ) -> Result<Option<Uuid>, CreateError> {
+    shingle_zoned::check_written_anywhere(ssd)?;
     check_signature(ssd, consent)?;
     let path = || ssd.path().to_owned();
     let there = occupant(ssd).map_err(|error| CreateError::Read { path: path(), error })?;

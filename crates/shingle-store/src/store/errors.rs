@@ -79,6 +79,9 @@ pub enum CreateError {
     Device(#[from] DeviceError),
     #[error("{}: cannot be read: {error}", path.display())]
     Read { path: PathBuf, error: io::Error },
+    /// The SSD is host-managed, or may be.
+    #[error(transparent)]
+    Zoned(#[from] OpenError),
 }
 
 /// Why a cache was not deleted.

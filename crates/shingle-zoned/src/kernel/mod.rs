@@ -103,6 +103,24 @@ pub(crate) fn check_without_zones(device: &File) -> Result<(), String> {
     Err(refused.to_owned())
 }
 
+/// Checks that a block device takes writes anywhere.
+///
+/// # Errors
+/// If it does not, or nothing says it.
+pub(crate) fn check_written_anywhere(device: &File) -> Result<(), String> {
+    written_anywhere(kind(device)?)
+}
+
+fn written_anywhere(kind: Kind) -> Result<(), String> {
+    match kind {
+        Kind::Plain => Ok(()),
+        Kind::HostManaged | Kind::PartOfHostManaged => {
+            Err("it is host-managed, and takes writes at write pointers of zones only; it can be the disk of a cache, not its SSD"
+                .to_owned())
+        }
+    }
+}
+
 /// Logical and physical block size of a block device in bytes. Where physical blocks do not begin at
 /// multiples of their size, as on some partitions, a power cut can tear at any logical block.
 pub(crate) fn block_bytes(device: &File) -> io::Result<(u32, u32)> {
@@ -174,5 +192,19 @@ impl Backing for Kernel {
 
     fn reads_beyond(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ssd_takes_writes_anywhere() {
+        assert_eq!(written_anywhere(Kind::Plain), Ok(()));
+        for kind in [Kind::HostManaged, Kind::PartOfHostManaged] {
+            let why = written_anywhere(kind).expect_err("write pointers");
+            assert!(why.starts_with("it is host-managed") && why.ends_with("not its SSD"), "{why}");
+        }
     }
 }
