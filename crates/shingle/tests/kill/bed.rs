@@ -212,6 +212,11 @@ impl Bed {
     /// the file was flushed. Of loop devices all data: what the store writes to them past their own
     /// page cache is in the page cache of the file behind until the device is flushed. So a flush
     /// that goes to the other device, or nowhere, is found there.
+    ///
+    /// What is answered while the file system goes down proves nothing: an fsync that ends then may
+    /// succeed on XFS, and the blocks that it was to allocate are lost all the same. (Linux 6.18,
+    /// without this program: of 240 files that were appended to with an fsync for each block, 20 lost the
+    /// last block whose fsync had succeeded; of 160 on ext4 none did.)
     pub(crate) fn cut(&mut self) {
         if let Some(system) = &self.system {
             run("xfs_io", &["-F", "-x", "-c", "shutdown", text(system.folder())])
@@ -225,6 +230,11 @@ impl Bed {
             system.unmount().expect("unmounted");
             self.mount().and_then(|()| self.attach()).expect("there again");
         }
+    }
+
+    /// Whether a cut is one of a file system below.
+    pub(crate) fn is_on_a_system(&self) -> bool {
+        self.system.is_some()
     }
 
     fn kill(&mut self) {

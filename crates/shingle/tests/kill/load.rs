@@ -46,10 +46,14 @@ impl<'a> Load<'a> {
     }
 
     /// Goes on until the connection breaks, or a request fails, which must not be before the cut:
-    /// returns what was wrong.
-    pub(crate) fn run(mut self, is_cut: &dyn Fn() -> bool) -> Result<(), String> {
+    /// returns what was wrong. What is answered when `is_vain` makes nothing durable.
+    pub(crate) fn run(
+        mut self,
+        is_cut: &dyn Fn() -> bool,
+        is_vain: &dyn Fn() -> bool,
+    ) -> Result<(), String> {
         loop {
-            let outcome = self.step();
+            let outcome = self.step(is_vain);
             match outcome {
                 Ok(Ok(())) => {}
                 Ok(Err(wrong)) => return Err(wrong),
@@ -60,7 +64,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn step(&mut self) -> io::Result<Result<(), String>> {
+    fn step(&mut self, is_vain: &dyn Fn() -> bool) -> io::Result<Result<(), String>> {
         while self.under_way.len() < DEPTH {
             self.begin()?;
         }
@@ -68,7 +72,7 @@ impl<'a> Load<'a> {
         let meaning = self.under_way.remove(&reply.cookie).expect("the client has checked it");
         match reply.error.take() {
             Some(error) => Err(io::Error::other(format!("{error:?}"))),
-            None => Ok(self.end(meaning, &reply)),
+            None => Ok(self.end(meaning, &reply, is_vain())),
         }
     }
 
@@ -153,12 +157,12 @@ impl<'a> Load<'a> {
         (0, data.collect())
     }
 
-    fn end(&mut self, meaning: Meaning, reply: &Reply) -> Result<(), String> {
+    fn end(&mut self, meaning: Meaning, reply: &Reply, is_vain: bool) -> Result<(), String> {
         match meaning {
             Meaning::Written { blocks, fua } => {
                 let mut oracle = self.oracle.lock().expect("no panic");
                 for block in blocks {
-                    oracle.answered(block, fua);
+                    oracle.answered(block, fua && !is_vain);
                     self.busy.remove(&block);
                 }
             }
@@ -169,6 +173,7 @@ impl<'a> Load<'a> {
                     self.busy.remove(&block);
                 }
             }
+            Meaning::Flushed { .. } if is_vain => {}
             Meaning::Flushed { covered } => {
                 self.oracle.lock().expect("no panic").flush_ends(covered);
             }

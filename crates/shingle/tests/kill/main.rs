@@ -57,6 +57,7 @@ fn verify(bed: &mut Bed, oracle: &mut Oracle, rng: &mut Rng) {
 fn load_and_cut(bed: &mut Bed, oracle: &Mutex<Oracle>, rng: &mut Rng) {
     let share = DISK_BYTES / BLOCK as u64 / CONNECTIONS;
     let is_cut = AtomicBool::new(false);
+    let of_system = bed.is_on_a_system();
     let clients: Vec<_> = (0..CONNECTIONS).map(|_| bed.client()).collect();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..)
@@ -65,7 +66,8 @@ fn load_and_cut(bed: &mut Bed, oracle: &Mutex<Oracle>, rng: &mut Rng) {
                 let own = i * share..(i + 1) * share;
                 let load = Load::new(client, oracle, own, rng.next());
                 let is_cut = &is_cut;
-                scope.spawn(move || load.run(&|| is_cut.load(Ordering::SeqCst)))
+                let is_cut = move || is_cut.load(Ordering::SeqCst);
+                scope.spawn(move || load.run(&is_cut, &|| of_system && is_cut()))
             })
             .collect();
         wait(rng, 150);
