@@ -31,8 +31,8 @@ pub struct Status {
     pub zones: ZonesStatus,
     /// Cleanings of the buffer, or of zones if there is no buffer.
     pub cleanings: u64,
-    /// Blocks moved by cleaning: out of the buffer, within it, or between zones. It increases while
-    /// cleaning proceeds.
+    /// Blocks moved by cleaning: out of the buffer, within it, between zones, or to be fewer runs. It
+    /// increases while cleaning proceeds.
     pub cleaned_blocks: u64,
     /// Whether there is work for idle time.
     pub wants_idle: bool,
@@ -130,6 +130,9 @@ pub struct MapStatus {
     pub runs: u64,
     /// The highest number of runs.
     pub runs_max: u64,
+    /// Blocks written again so that they are fewer runs, since the disk was opened.
+    #[serde(default)]
+    pub gathered_blocks: u64,
     /// The memory of the runs and of the table of zones, in bytes.
     pub memory_bytes: u64,
     /// The generation of the checkpoint.

@@ -4,8 +4,11 @@
 //! its runs in order, sixteen bytes each; blocks in no run are stored nowhere. Neighbours that are
 //! stored together always form one run, so that changes can be detected.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 
@@ -62,6 +65,9 @@ impl Packed {
 /// The most blocks of a chunk: each change moves what is behind it in the chunk, half of 256 KiB where all
 /// blocks lie apart.
 const CHUNK_BLOCKS_MAX: u64 = 16_384;
+
+/// Chunks that are looked at for a part with many runs.
+const CHUNKS_LOOKED_AT: usize = 16;
 
 /// The map of places; see the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -219,6 +225,35 @@ impl Whereabouts {
         })
     }
 
+    /// The part of `blocks` blocks, or up to the end of a chunk, in which most runs begin: of those of the chunk that has most
+    /// runs. If no part of that has `least` of them, or all that have overlap `without`, of the next ones.
+    pub(crate) fn most_runs(
+        &self,
+        blocks: u64,
+        least: usize,
+        without: &Ranges,
+    ) -> Option<Range<u64>> {
+        let chunks = self.chunks.iter().enumerate();
+        let fits = chunks.filter(|(_, runs)| runs.len() >= least);
+        let mut fullest: BinaryHeap<_> = fits.map(|(at, runs)| (runs.len(), Reverse(at))).collect();
+        (0..CHUNKS_LOOKED_AT).find_map(|_| {
+            let (_, Reverse(chunk)) = fullest.pop()?;
+            let mut begin = vec![0; self.chunk_blocks.div_ceil(blocks) as usize];
+            for run in &self.chunks[chunk] {
+                begin[(u64::from(run.start) / blocks) as usize] += 1;
+            }
+            let first = chunk as u64 * self.chunk_blocks;
+            let end = (first + self.chunk_blocks).min(self.blocks);
+            let parts = (0..).zip(begin).filter(|(_, count)| *count >= least);
+            let parts = parts.map(|(part, count)| {
+                let start = first + part * blocks;
+                (count, Reverse(start), start..(start + blocks).min(end))
+            });
+            let usable = parts.filter(|(.., part)| without.first_in(part.clone()).is_none());
+            usable.max_by_key(|(count, start, _)| (*count, *start)).map(|(.., part)| part)
+        })
+    }
+
     /// The first block of a range that has a place.
     pub(crate) fn first_somewhere(&self, range: Range<u64>) -> Option<u64> {
         let mut pieces = self.pieces(range);
@@ -288,6 +323,32 @@ mod tests {
             prop_assert_eq!(&pieces[..], &plain[range.start as usize..range.end as usize]);
             let somewhere = range.clone().find(|&at| plain[at as usize] != Place::Nowhere);
             prop_assert_eq!(map.first_somewhere(range), somewhere);
+        }
+
+        #[test]
+        fn the_part_with_most_runs_is_found(
+            sets in prop::collection::vec((0u64..BLOCKS, 1u64..4, place()), 1..50),
+            least in 1usize..4,
+            bad in prop::collection::vec(0u64..BLOCKS, 0..4),
+        ) {
+            let mut map = Whereabouts::new(BLOCKS, 10);
+            for (block, count, place) in sets {
+                map.set(Block(block), Piece { place, count: count.min(BLOCKS - block) });
+            }
+            let mut without = Ranges::default();
+            bad.iter().for_each(|&block| without.insert(block..block + 1));
+            let begin = |part: &Range<u64>| map.all().filter(|(at, _)| part.contains(&at.0)).count();
+            let mut chunks: Vec<_> =
+                (0..5).map(|chunk| chunk * 10..(chunk * 10 + 10).min(BLOCKS)).collect();
+            chunks.sort_by_key(|chunk| Reverse(begin(chunk)));
+            let expected = chunks.into_iter().find_map(|chunk| {
+                let parts = chunk.clone().step_by(4).map(|at| at..(at + 4).min(chunk.end));
+                let usable = parts.filter(|part| {
+                    begin(part) >= least && !bad.iter().any(|block| part.contains(block))
+                });
+                usable.min_by_key(|part| Reverse(begin(part)))
+            });
+            prop_assert_eq!(map.most_runs(4, least, &without), expected);
         }
     }
 

@@ -35,10 +35,10 @@ impl Bed {
         self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
     }
 
-    /// A disk whose map has less room than single blocks need.
+    /// A disk whose map has less room than single blocks need that lie [`APART`].
     fn with_a_small_map() -> Bed {
         let bed = Bed(Folder::new());
-        bed.done("zoned create disk.zoned --zones 40 --zone-size 1M --conventional 1 -q");
+        bed.done("zoned create disk.zoned --zones 800 --zone-size 1M --conventional 1 -q");
         bed.done("zoned format disk.zoned -t log");
         bed
     }
@@ -108,9 +108,12 @@ fn scatter(client: &mut Client<UnixStream>, turn: u8) {
     }
 }
 
-/// Writes single blocks that are no neighbours, until one is refused.
+/// So that no 512 KiB have more than three, which are too few to be gathered.
+const APART: u64 = 43 * 4096;
+
+/// Writes single blocks until one is refused.
 fn fill_the_map(client: &mut Client<UnixStream>) {
-    let written = |n: &u64| client.write(n * 8192, &[7; 4096], 0).expect("connected").is_ok();
+    let written = |n: &u64| client.write(n * APART, &[7; 4096], 0).expect("connected").is_ok();
     let room = (0..4000).take_while(written).count();
     assert!((1000..4000).contains(&room), "{room}");
 }
@@ -986,7 +989,7 @@ fn a_map_without_room_is_told() {
     fill_the_map(&mut client);
     let said = bed.said_wrong("zoned status disk.zoned");
     assert!(said.contains("WRITES REFUSED") && said.contains("trim some"), "{said}");
-    client.call(command::TRIM, 0, 0, 200 * 8192, &[]).expect("connected").expect("trimmed");
+    client.call(command::TRIM, 0, 0, 200 * APART as u32, &[]).expect("connected").expect("trimmed");
     let said = bed.done("zoned status disk.zoned");
     assert!(!said.contains("WRITES REFUSED") && said.contains("1 writes, trims"), "{said}");
     drop(client);
@@ -1009,7 +1012,7 @@ fn a_map_without_room_is_told_of_the_disk_of_a_store() {
     assert!(said.contains(why.as_str().expect("a reason")), "{why}");
     let top = bed.done("store top --cache ssd -n 1 --every 0.1");
     assert!(top.contains(": writes to the disk are refused: the map has "), "{top}");
-    client.call(command::TRIM, 0, 0, 200 * 8192, &[]).expect("connected").expect("trimmed");
+    client.call(command::TRIM, 0, 0, 200 * APART as u32, &[]).expect("connected").expect("trimmed");
     // It was answered at once, and is carried out beside everything else.
     let begun = Instant::now();
     while bed.output("store status --cache ssd").status.code() != Some(0) {

@@ -11,6 +11,7 @@
 mod active;
 mod commit;
 mod failing;
+mod gathering;
 mod losing;
 mod mending;
 mod open;
@@ -106,6 +107,18 @@ impl Shared {
     fn map_mut(&self) -> RwLockWriteGuard<'_, Map> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Reads blocks of the host, as readers do.
+    fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), LiveError> {
+        let mut done = 0;
+        while done < buffers.len() {
+            // The lock is held for one I/O.
+            let map = self.map();
+            let (at, rest) = (block.after(done as u64), &mut buffers[done..]);
+            done += map.read_some(self, at, rest)?;
+        }
+        Ok(())
+    }
 }
 
 impl LiveDisk {
@@ -181,14 +194,7 @@ impl LiveDisk {
     /// If some are lost or beyond the end, or the disk cannot read them. The content of the buffers is undefined then.
     pub fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), LiveError> {
         self.in_range(block, buffers.len() as u64)?;
-        let mut done = 0;
-        while done < buffers.len() {
-            // The lock is held for one I/O.
-            let map = self.shared.map();
-            let (at, rest) = (block.after(done as u64), &mut buffers[done..]);
-            done += map.read_some(&self.shared, at, rest)?;
-        }
-        Ok(())
+        self.shared.read(block, buffers)
     }
 
     /// Writes blocks from `block` on.
@@ -219,9 +225,8 @@ impl LiveDisk {
         let worker = self.begin(&range);
         self.waiting.end(block, count);
         let mut worker = worker?;
-        if let Err(what) = self.has_room(count) {
-            return Err(LiveError::new(range, LiveErrorKind::Full, what));
-        }
+        self.make_room(&mut worker, count)
+            .map_err(|error| LiveError { range: range.clone(), ..error })?;
         worker.written.host_blocks += count;
         // (With a limit on active zones: each finished zone needs a spare, and spares come back at the end of a work only.)
         let most = match self.shared.plan.max_active {
@@ -307,8 +312,8 @@ impl LiveDisk {
         done
     }
 
-    /// One step of idle time: of the translation, the repair of a zone, or one more try to read a lost block. Returns whether
-    /// there is more to do.
+    /// One step of idle time: of the translation, the repair of a zone, one more try to read a lost block, or of gathering.
+    /// Returns whether there is more to do.
     ///
     /// # Errors
     /// If the disk fails.
@@ -327,10 +332,13 @@ impl LiveDisk {
                 })?,
                 Err(_) => worker.to_read_again.clear(),
             }
+        } else if self.is_to_gather(&worker) {
+            self.gather(&mut worker)?;
         }
         let mends = !worker.table.flawed.is_empty() && !worker.table.spares.is_empty();
         let tries = worker.is_to_read_again(&self.shared);
-        Ok(worker.executor.translation().wants_idle() || mends || tries)
+        let gathers = self.is_to_gather(&worker);
+        Ok(worker.executor.translation().wants_idle() || mends || tries || gathers)
     }
 
     /// Flushes and writes a checkpoint, so that the next start reads no log: the last call of an end in order. (Later writes are

@@ -7,6 +7,7 @@ use shingle_translation::Counters;
 use uuid::Uuid;
 
 use super::LiveDisk;
+use super::worker::Worker;
 use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, ZonesStatus};
 
 impl LiveDisk {
@@ -14,7 +15,7 @@ impl LiveDisk {
     #[must_use]
     pub fn status(&self) -> Status {
         let worker = self.lock_worker().unwrap_or_else(PoisonError::into_inner);
-        let writes_refused = self.writes_refused();
+        let writes_refused = self.writes_refused(&worker);
         let (plan, map) = (&self.shared.plan, self.shared.map());
         let (translation, table) = (worker.executor.translation(), &worker.table);
         let (held, before) = (translation.buffer_state(), &worker.done_before);
@@ -45,7 +46,9 @@ impl LiveDisk {
                 bad: table.bad,
             },
             cleanings: counters.cleanings.max(counters.victims),
-            cleaned_blocks: counters.evicted_blocks + counters.moved_blocks,
+            cleaned_blocks: counters.evicted_blocks
+                + counters.moved_blocks
+                + worker.gathered_blocks,
             wants_idle: translation.wants_idle(),
             written: WrittenStatus { map_blocks: worker.saver.written_blocks, ..worker.written },
             map: MapStatus {
@@ -55,6 +58,7 @@ impl LiveDisk {
                     + table.memory_bytes()
                     + 4 * map.physical.capacity() as u64,
                 generation: worker.saver.superblock().generation,
+                gathered_blocks: worker.gathered_blocks,
                 log_pages: worker.saver.log_used().into(),
                 log_pages_max: log_pages.into(),
                 commits: worker.commits,
@@ -69,11 +73,14 @@ impl LiveDisk {
 
     /// Why writes are refused: no block more has room in the map, or the last write failed, and what
     /// it lacked is lacking still.
-    fn writes_refused(&self) -> Option<String> {
+    fn writes_refused(&self, worker: &Worker) -> Option<String> {
         let last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let lacks = |count: &u64| self.has_room(*count).is_err();
         let last = last.filter(|(_, blocks)| blocks.as_ref().is_none_or(lacks));
-        self.has_room(1).err().or(last.map(|(why, _)| why))
+        // (Otherwise the next write makes room.)
+        let full = self.has_room(1).err();
+        let full = full.filter(|_| !self.is_log() || !worker.can_gather(&self.shared));
+        full.or(last.map(|(why, _)| why))
     }
 
     /// Whether works make progress. Never waits.

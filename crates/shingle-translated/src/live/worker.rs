@@ -57,6 +57,9 @@ pub(super) struct Worker {
     pub(super) checkpoints: u64,
     /// Those of them that were written in the background.
     pub(super) background_checkpoints: u64,
+    /// Blocks that were gathered, and those that cannot be.
+    pub(super) gathered_blocks: u64,
+    pub(super) ungathered: Ranges,
     /// The failure from which the disk has not recovered yet.
     pub(super) failed: Option<Failure>,
     /// The number of failures, and the last one.
@@ -107,6 +110,8 @@ impl Worker {
             commit_count: 0,
             checkpoints: 0,
             background_checkpoints: 0,
+            gathered_blocks: 0,
+            ungathered: Ranges::default(),
             failed: None,
             failures: 0,
             last_failure: None,
@@ -203,10 +208,33 @@ impl Worker {
         data: &[Buffer],
         queue: &dyn Queue,
     ) -> Result<(), Stop> {
+        self.work_of(shared, work, data, work.writes(), queue)
+    }
+
+    /// Carries out a write of what the disk has already: the durable map has it, too, unless the host has written it since.
+    pub(super) fn work_of_nobody(
+        &mut self,
+        shared: &Shared,
+        work: Work,
+        data: &[Buffer],
+        queue: &dyn Queue,
+    ) -> Result<(), Stop> {
+        self.work_of(shared, work, data, 0..0, queue)
+    }
+
+    /// Carries out a work in which the host writes these blocks.
+    fn work_of(
+        &mut self,
+        shared: &Shared,
+        work: Work,
+        data: &[Buffer],
+        by_host: Range<u64>,
+        queue: &dyn Queue,
+    ) -> Result<(), Stop> {
         self.prepare(shared)?;
         self.lost_now.clear();
-        self.writing = work.writes();
-        self.unflushed_by_host.insert(work.writes());
+        self.unflushed_by_host.insert(by_host.clone());
+        self.writing = by_host;
         let sources: Vec<Source> = (0..data.len() as u32).map(Source::Host).collect();
         self.executor.begin(work, &sources);
         while let Some(action) = self.executor.next(queue) {

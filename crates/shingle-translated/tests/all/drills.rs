@@ -6,7 +6,7 @@ use crate::common::{Held, drills, formatted, geometry, read, wanted, write};
 use shingle_core::units::{Block, Zone};
 use shingle_device::Mark;
 use shingle_translated::{
-    Format, FormatError, LiveDisk, LiveErrorKind, OpenError, format, inspect,
+    Format, FormatError, LiveDisk, LiveErrorKind, MapStatus, OpenError, format, inspect,
 };
 use shingle_translation::translations::ALL;
 use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
@@ -365,15 +365,17 @@ fn a_disk_that_takes_no_writes_is_read() {
 
 #[test]
 fn a_map_without_room_takes_no_writes_until_something_is_trimmed() {
-    // More blocks than the map has runs for.
+    // More blocks than the map has runs for; of the log so many that no part has more than three.
     let many = Geometry { zones: 200, ..geometry() };
-    for name in ["log", "dm-zoned", "ucache"] {
-        let disk = drills::disk_of(many, name);
+    let large = Geometry { conventional_zones: 1, ..Geometry::new(800, 256) };
+    for (name, geometry) in [("log", large), ("dm-zoned", many), ("ucache", many)] {
+        let disk = drills::disk_of(geometry, name);
         let mut live = disk.open();
         let (mut full, mut version) = (0, 0);
-        for round in 0..3000_u64 {
+        let apart = if name == "log" { 43 } else { 2 };
+        for round in 0..6000_u64 {
             // Single blocks that are no neighbours.
-            let at = round * 7919 % (live.blocks() / 2) * 2;
+            let at = round * 7919 % (live.blocks() / apart) * apart;
             version += 1;
             match write(&live, at, 1, version) {
                 Ok(()) => are(&live, &[(at, version)]),
@@ -400,6 +402,87 @@ fn a_map_without_room_takes_no_writes_until_something_is_trimmed() {
         }
         assert!(full > 0, "{name}: {:?}", live.status().map);
     }
+}
+
+/// Blocks that came to lie apart are written one behind the other again.
+#[test]
+fn a_log_makes_room_in_its_map() {
+    let many = Geometry { zones: 200, ..geometry() };
+    let disk = drills::disk_of(many, "log");
+    let mut live = disk.open();
+    let mut versions = vec![0; live.blocks() as usize];
+    let mut gathered = 0;
+    for version in 1..6000_u64 {
+        // One block, but now and then many.
+        let (at, count) = match version % 500 {
+            0 => (version % (live.blocks() - 40), 40),
+            _ => (version * 7919 % live.blocks(), 1),
+        };
+        write(&live, at, count, version).expect("there is always room");
+        versions[at as usize..(at + count) as usize].fill(version);
+        let status = live.status();
+        assert!(status.map.runs <= status.map.runs_max - status.map.runs_max / 16, "{status:?}");
+        assert_eq!((status.writes_refused, status.refused), (None, 0));
+        if version % 1000 == 999 {
+            gathered += status.map.gathered_blocks;
+            live.flush().expect("no faults");
+            drop(live);
+            disk.0.cut_power();
+            disk.0.restart();
+            live = disk.open();
+        }
+    }
+    assert!(gathered > 0, "{:?}", live.status().map);
+    for (block, version) in (0..).zip(&versions) {
+        assert_eq!(read(&live, block).ok(), Some(*version), "block {block}");
+    }
+    // Idle time leaves a quarter of the room, so that writes need not wait.
+    (0..1000).take_while(|_| live.idle().expect("no faults")).for_each(drop);
+    let map = live.status().map;
+    assert!(map.runs < map.runs_max * 3 / 4 && map.runs > map.runs_max / 2, "{map:?}");
+    for (block, version) in (0..).zip(&versions) {
+        assert_eq!(read(&live, block).ok(), Some(*version), "block {block}");
+    }
+}
+
+/// It has all of it elsewhere, so that a flush that fails loses none of it.
+#[test]
+fn what_is_gathered_is_not_in_doubt() {
+    let disk = formatted("log");
+    let live = disk.open();
+    (0..112).for_each(|n| write(&live, n * 5 % 112, 1, 1).expect("room"));
+    live.flush().expect("no faults");
+    let MapStatus { runs, commits, .. } = live.status().map;
+    write(&live, 1, 1, 2).expect("room");
+    assert!(live.gather_now().expect("no faults"), "there is something to gather");
+    assert!(live.status().map.runs + 10 < runs, "{:?}", live.status().map);
+    assert_eq!(live.status().map.commits, commits, "it is not durable yet");
+    disk.fail(Operation::Flush, 0, 1);
+    live.flush().expect_err("it fails");
+    assert_eq!(live.status().doubtful_ranges, [(1, 1)], "what the host has written");
+    (2..112).for_each(|block| assert_eq!(read(&live, block).ok(), Some(1), "block {block}"));
+    // What is in doubt is not gathered, and what lies beside it is.
+    live.flush().expect("no more faults");
+    while live.gather_now().expect("no faults") {}
+    assert_eq!(live.status().doubtful_ranges, [(1, 1)]);
+    assert_eq!(live.status().map.gathered_blocks, 16 + 96);
+    (2..112).for_each(|block| assert_eq!(read(&live, block).ok(), Some(1), "block {block}"));
+}
+
+/// What cannot be read stays as it is, and all else is gathered.
+#[test]
+fn what_cannot_be_read_is_not_gathered() {
+    let disk = formatted("log");
+    let live = disk.open();
+    (0..48).for_each(|n| write(&live, n * 7 % 48, 1, 1).expect("room"));
+    live.flush().expect("no faults");
+    // The first block that was written is the first one of the first zone after the conventional ones.
+    disk.1.lock().expect("no panic").insert(6 * 16);
+    read(&live, 0).expect_err("it cannot be read");
+    while live.gather_now().expect("no faults") {}
+    assert_eq!((live.status().map.gathered_blocks, live.status().failures), (32, 0));
+    disk.can_be_read_again();
+    (0..48).for_each(|block| assert_eq!(read(&live, block).ok(), Some(1), "block {block}"));
 }
 
 #[test]

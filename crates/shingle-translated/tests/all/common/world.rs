@@ -365,6 +365,7 @@ impl<'a> World<'a> {
                     self.flushed(done.is_ok());
                     done
                 }
+                17 if disk.is_log() => disk.gather_now().map(drop),
                 16 | 17 => disk.idle().map(drop),
                 _ => {
                     let _ = self.look_at(disk, start, count, false);

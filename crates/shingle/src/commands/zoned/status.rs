@@ -120,8 +120,12 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
     lines.push(("cleaning", format!("{} times, {moved} moved{more}", status.cleanings)));
     lines.push(("works", works(status)));
     lines.push(("written", written(status)));
+    let gathered = match map.gathered_blocks {
+        0 => String::new(),
+        blocks => format!(", {} gathered", show_blocks(blocks)),
+    };
     let map = format!(
-        "{} runs of {} at most, {} of {} pages of the log; {} commits",
+        "{} runs of {} at most{gathered}, {} of {} pages of the log; {} commits",
         map.runs, map.runs_max, map.log_pages, map.log_pages_max, map.commits
     );
     lines.push(("map", map));
