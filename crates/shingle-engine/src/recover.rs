@@ -33,9 +33,14 @@ pub trait Pages {
     /// If the SSD cannot read them.
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Self::Error>;
 
-    /// Announces that `count` pages from `first` on are read next, after those announced before, so
-    /// that an implementation can read ahead.
-    fn read_ahead(&mut self, _first: u64, _count: usize) {}
+    /// Another reader of the same SSD, for another thread: parts of the frame table are read at the
+    /// same time. `None` if there is only this one.
+    fn another(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// Why an SSD cannot be used that has no cache. It may be the wrong one: a new cache knows nothing of
@@ -144,7 +149,7 @@ impl Recovered {
 ///
 /// # Errors
 /// If the SSD cannot be read, or metadata that must be there is damaged.
-pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
+pub fn recover<P: Pages + Send>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
     let (found, lost) = salvage(ssd)?;
     match lost.first() {
         Some(&page) => Err(RecoverError::Table(page)),
@@ -160,12 +165,12 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
 /// # Errors
 /// If the SSD cannot be read, or other metadata is damaged. (Without a page of the journal older
 /// data could be taken for newer.)
-pub fn salvage<P: Pages>(
+pub fn salvage<P: Pages + Send>(
     ssd: &mut P,
 ) -> Result<(Recovered, Vec<LostPage>), RecoverError<P::Error>> {
     let mut findings = Findings::default();
     let (superblock, uneven) = read::superblock(ssd, &mut findings)?;
-    let FoundTable { entries, editions, uneven: uneven_pages, known, mut lost } =
+    let FoundTable { entries, editions, uneven: uneven_pages, known, mut lost, .. } =
         read::table(ssd, &superblock, &mut findings);
     let FoundJournal { pages, last, newest } = read::journal(ssd, &superblock, &mut findings)?;
     // A record in the table was flushed in the journal before.

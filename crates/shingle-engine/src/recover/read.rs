@@ -1,6 +1,8 @@
 //! Reads the metadata of an SSD, and picks the valid copy of each page.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{self, Builder};
 
 use super::{Findings, LostPage, Pages, RecoverError};
 use crate::format::journal::{JournalPage, page_of};
@@ -10,7 +12,11 @@ use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{PAGE_BYTES, Page, Unusable};
 
 /// The number of pages read at a time.
-const PAGES_AT_ONCE: usize = 256;
+const PAGES_AT_ONCE: usize = 64;
+
+/// Threads that read parts of the table, and decode them: a fast SSD has to be asked for several at
+/// a time, and waits for none of them to be decoded. Each takes 2 MiB of memory.
+const READERS: usize = 8;
 
 /// Reads the superblock, the better copy of it. If the copies differ, returns the worse one: the
 /// better one stays until the other one is written.
@@ -32,7 +38,8 @@ pub(super) fn superblock<P: Pages>(
     Ok((superblock, (copies[0] != copies[1]).then_some(worse)))
 }
 
-/// The table as it was found.
+/// The table as it was found, or a part of it.
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(super) struct FoundTable {
     pub(super) entries: Vec<Entry>,
     /// The edition of each page.
@@ -44,56 +51,88 @@ pub(super) struct FoundTable {
     pub(super) known: u64,
     /// Pages of which no copy is valid.
     pub(super) lost: Vec<LostPage>,
+    /// Damaged pages, as in [`Findings`].
+    damaged_pages: u64,
 }
 
 /// Reads the table, the better copy of each page.
-pub(super) fn table<P: Pages>(
+pub(super) fn table<P: Pages + Send>(
     ssd: &mut P,
     superblock: &Superblock,
     findings: &mut Findings,
 ) -> FoundTable {
     let layout = superblock.layout;
+    let parts = layout.table_pages.div_ceil(PAGES_AT_ONCE as u64) as usize;
     let mut found = FoundTable {
-        entries: Vec::with_capacity(layout.table_pages as usize * ENTRIES),
-        editions: Vec::new(),
-        uneven: Vec::new(),
-        known: 0,
-        lost: Vec::new(),
+        entries: Vec::with_capacity(layout.frames as usize),
+        editions: Vec::with_capacity(layout.table_pages as usize),
+        ..FoundTable::default()
     };
-    let mut copies = Copies::new(layout.table_pages);
-    let total = layout.table_pages as u32;
-    let part_from = |first: u32| Part {
+    thread::scope(|scope| {
+        let readers: Vec<Option<Receiver<FoundTable>>> = (0..READERS.min(parts))
+            .map(|first| {
+                let mut ssd = ssd.another()?;
+                let (to, from) = sync_channel(1);
+                let read = move || {
+                    let mut copies = Copies::new(layout.table_pages);
+                    let mut parts = (first..parts).step_by(READERS);
+                    // (Who receives goes early only if this process ends.)
+                    parts.try_for_each(|nth| to.send(part(&mut ssd, superblock, nth, &mut copies)))
+                };
+                let thread = Builder::new().name("shingle-read".to_owned());
+                thread.spawn_scoped(scope, read).ok().map(|_| from)
+            })
+            .collect();
+        let mut copies = Copies::new(layout.table_pages);
+        for nth in 0..parts {
+            // What no other thread reads, this one does.
+            found.append(match &readers[nth % READERS] {
+                Some(from) => from.recv().expect("it sends all of its parts"),
+                None => part(ssd, superblock, nth, &mut copies),
+            });
+        }
+    });
+    findings.damaged_pages += found.damaged_pages;
+    found
+}
+
+/// Reads a part of the table, by its number.
+fn part<P: Pages>(
+    ssd: &mut P,
+    superblock: &Superblock,
+    nth: usize,
+    copies: &mut Copies,
+) -> FoundTable {
+    let layout = superblock.layout;
+    let first = (nth * PAGES_AT_ONCE) as u32;
+    let part = Part {
         pages: Copy::BOTH.map(|copy| layout.table_page(first, copy)),
-        count: (total - first).min(PAGES_AT_ONCE as u32) as usize,
+        count: (layout.table_pages as usize - first as usize).min(PAGES_AT_ONCE),
     };
-    part_from(0).read_ahead(ssd);
-    for first in (0..total).step_by(PAGES_AT_ONCE) {
-        let part = part_from(first);
-        copies.read(ssd, &part);
-        // The next part is read while this one is decoded.
-        let next = first + part.count as u32;
-        if next < total {
-            part_from(next).read_ahead(ssd);
-        }
-        for (both, place) in copies.pages(&part).zip(first..) {
-            found.add(place, both, superblock, findings);
-        }
-        // While they are in the processor's cache.
-        let read = &found.entries[first as usize * ENTRIES..];
-        found.known = read.iter().map(|entry| page_of(entry.sequence)).fold(found.known, u64::max);
+    copies.read(ssd, &part);
+    let mut found =
+        FoundTable { entries: Vec::with_capacity(part.count * ENTRIES), ..FoundTable::default() };
+    for (both, place) in copies.pages(&part).zip(first..) {
+        found.add(place, both, superblock);
     }
+    // While they are in the processor's cache.
+    found.known = found.entries.iter().map(|entry| page_of(entry.sequence)).fold(0, u64::max);
     found
 }
 
 impl FoundTable {
+    /// Adds the part that comes next.
+    fn append(&mut self, mut part: FoundTable) {
+        self.entries.append(&mut part.entries);
+        self.editions.append(&mut part.editions);
+        self.uneven.append(&mut part.uneven);
+        self.known = self.known.max(part.known);
+        self.lost.append(&mut part.lost);
+        self.damaged_pages += part.damaged_pages;
+    }
+
     /// Adds the next page.
-    fn add(
-        &mut self,
-        place: u32,
-        [one, two]: [&Page; 2],
-        superblock: &Superblock,
-        findings: &mut Findings,
-    ) {
+    fn add(&mut self, place: u32, [one, two]: [&Page; 2], superblock: &Superblock) {
         let frames = frames_on(place, &superblock.layout);
         // An SSD that has lost its map returns zeros.
         let is_lost = |page: &Page| superblock.table_written && *page == [0; PAGE_BYTES];
@@ -113,7 +152,7 @@ impl FoundTable {
             false => TablePage::decode(page, superblock.owner(), place),
         });
         if superblock.table_counts() {
-            findings.damaged_pages += decoded.iter().filter(|page| page.is_err()).count() as u64;
+            self.damaged_pages += decoded.iter().filter(|page| page.is_err()).count() as u64;
         }
         let (page, worse) = match decoded {
             [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
@@ -238,18 +277,12 @@ impl LoosePages {
     }
 }
 
-/// A part of the journal or table that is read at once.
+/// A part of journal or table that is read at once.
 struct Part {
     /// The first page of each copy.
     pages: [u64; 2],
     /// The number of pages.
     count: usize,
-}
-
-impl Part {
-    fn read_ahead<P: Pages>(&self, ssd: &mut P) {
-        self.pages.into_iter().for_each(|first| ssd.read_ahead(first, self.count));
-    }
 }
 
 /// Buffers for a part, of both copies.

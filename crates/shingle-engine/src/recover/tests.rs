@@ -1,6 +1,7 @@
 //! Recovery of SSDs with hand-made contents. Tests with crashes check that no crash loses anything
 //! (`tests/all/journal.rs`).
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
@@ -16,12 +17,13 @@ use crate::journal::{PageKind, Write};
 struct Broken;
 
 /// An SSD: unwritten pages are zeros.
+#[derive(Clone)]
 struct Ssd {
     superblock: Superblock,
     pages: BTreeMap<u64, Page>,
     unreadable: BTreeSet<u64>,
-    /// Pages that were announced by `read_ahead`.
-    expected: BTreeSet<u64>,
+    /// How many other readers there can be.
+    others: Cell<usize>,
 }
 
 impl Pages for Ssd {
@@ -39,8 +41,9 @@ impl Pages for Ssd {
         Ok(())
     }
 
-    fn read_ahead(&mut self, first: u64, count: usize) {
-        self.expected.extend(first..first + count as u64);
+    fn another(&self) -> Option<Ssd> {
+        self.others.set(self.others.get().checked_sub(1)?);
+        Some(self.clone())
     }
 }
 
@@ -70,7 +73,7 @@ fn corrected(found: &Recovered) -> Vec<(u32, State)> {
 }
 
 fn data(block: u64) -> Page {
-    [block as u8 + 1; PAGE_BYTES]
+    [(block as u8).wrapping_add(1); PAGE_BYTES]
 }
 
 /// A record of a frame with the right data.
@@ -81,9 +84,8 @@ fn record(frame: u32, block: u64, state: State) -> Record {
 impl Ssd {
     /// With this superblock in both places.
     fn new(superblock: Superblock) -> Ssd {
-        let (pages, none) = (BTreeMap::new(), BTreeSet::new());
-        let mut ssd =
-            Ssd { superblock: superblock.clone(), pages, unreadable: none.clone(), expected: none };
+        let (pages, unreadable, others) = (BTreeMap::new(), BTreeSet::new(), Cell::new(0));
+        let mut ssd = Ssd { superblock: superblock.clone(), pages, unreadable, others };
         ssd.put_superblock(superblock);
         ssd
     }
@@ -149,16 +151,43 @@ fn an_unused_cache_is_empty() {
     assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
 }
 
-/// So that devices can read it in advance.
+/// Threads read parts of it, or this one does where there is none.
 #[test]
-fn all_of_the_table_is_expected() {
-    // More pages than are read at a time.
-    let layout = Layout::for_slots(300 * ENTRIES as u64);
-    let mut ssd = Ssd::new(Superblock { layout, ..superblock(1) });
-    ssd.recovered();
-    let places = 0..layout.table_pages as u32;
-    let copies = |place| Copy::BOTH.map(|copy| layout.table_page(place, copy));
-    assert_eq!(ssd.expected, places.flat_map(copies).collect());
+fn a_table_is_the_same_whoever_reads_it() {
+    // Each of eight threads has three parts, but for the last one.
+    let layout = Layout::for_slots(23 * 64 * ENTRIES as u64 - 100);
+    let mut ssd = Ssd::new(Superblock { layout, table_written: true, ..at_rest() });
+    let pages = 0..layout.table_pages as u32;
+    for (place, number) in pages.zip(5..) {
+        ssd.tables(place, 7, &[(3, entry(number, number, State::Dirty))]);
+    }
+    for part in 0..23 {
+        let first = part * 64;
+        ssd.table(first + part, Copy::Two, 6, &[]);
+        ssd.pages.remove(&layout.table_page(first + 30, Copy::One));
+        ssd.unreadable.insert(layout.table_page(first + 40, Copy::One));
+    }
+    for copy in Copy::BOTH {
+        ssd.unreadable.insert(layout.table_page(11 * 64, copy));
+        ssd.unreadable.insert(layout.table_page(3 * 64 + 63, copy));
+    }
+    let mut table = |others| {
+        ssd.others.set(others);
+        let mut findings = Findings::default();
+        let superblock = ssd.superblock.clone();
+        let found = read::table(&mut ssd, &superblock, &mut findings);
+        assert_eq!(ssd.others.get(), others.saturating_sub(8), "there are eight");
+        (found, findings)
+    };
+    let (alone, findings) = table(0);
+    let lost: Vec<u32> = alone.lost.iter().map(|page| page.place).collect();
+    assert_eq!(lost, [3 * 64 + 63, 11 * 64]);
+    assert_eq!(alone.uneven.len(), 3 * 23 + 2);
+    assert_eq!(findings.damaged_pages, 2 * 23 + 4);
+    assert_eq!((alone.entries.len() as u64, alone.known), (layout.frames, layout.table_pages + 4));
+    for others in [1, 7, 100] {
+        assert!(table(others) == (alone.clone(), findings), "{others}");
+    }
 }
 
 #[test]

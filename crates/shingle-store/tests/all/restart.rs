@@ -11,7 +11,7 @@ use shingle_device::Device;
 use shingle_engine::Config;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::table::{ENTRIES, Entry, TablePage};
-use shingle_engine::format::{State, superblock::Superblock};
+use shingle_engine::format::{Page, State, superblock::Superblock};
 use shingle_engine::settings::Settings;
 use shingle_store::backend::Ready;
 use shingle_store::store::create::destroy;
@@ -55,13 +55,19 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
             crc: 0,
         }
     };
-    for place in 0..layout.table_pages {
-        let first = place * ENTRIES as u64;
+    let page = |place: u32| {
+        let first = u64::from(place) * ENTRIES as u64;
         let entries = (first..first + ENTRIES as u64).map(entry).collect();
-        let page =
-            TablePage { place: place as u32, edition: 1, entries }.encode(superblock.owner());
-        for copy in Copy::BOTH {
-            ssd.write(layout.table_page(place as u32, copy), &page).expect("written");
+        TablePage { place, edition: 1, entries }.encode(superblock.owner())
+    };
+    let places: Vec<u32> = (0..layout.table_pages as u32).collect();
+    // In large pieces, one copy after the other: so they are in one piece on the SSD, as in a file
+    // with space reserved for it.
+    for copy in Copy::BOTH {
+        for places in places.chunks(4096) {
+            let pages: Vec<Page> = places.iter().map(|&place| page(place)).collect();
+            let first = layout.table_page(places[0], copy);
+            ssd.write(first, pages.as_flattened()).expect("written");
         }
     }
     ssd.flush().expect("flushed");

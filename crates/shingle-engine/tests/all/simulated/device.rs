@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
@@ -16,11 +16,11 @@ use super::Rng;
 #[derive(Clone)]
 pub(crate) struct Simulated {
     /// What survives a power cut.
-    safe: Vec<Rc<Page>>,
+    safe: Vec<Arc<Page>>,
     /// What reads return.
-    now: Vec<Rc<Page>>,
+    now: Vec<Arc<Page>>,
     /// Written but not flushed, in order.
-    volatile: Vec<(usize, Rc<Page>)>,
+    volatile: Vec<(usize, Arc<Page>)>,
     /// Pages that a failed flush has lost, although reads still return them.
     lingering: BTreeSet<usize>,
     /// Pages whose newest data a failed flush has lost, until `take_lost`.
@@ -79,7 +79,7 @@ pub(crate) struct Pending {
 
 impl Simulated {
     pub(crate) fn new(pages: Vec<Page>, atom_bytes: usize) -> Simulated {
-        let safe: Vec<_> = pages.into_iter().map(Rc::new).collect();
+        let safe: Vec<_> = pages.into_iter().map(Arc::new).collect();
         let now = safe.clone();
         Simulated {
             safe,
@@ -96,8 +96,8 @@ impl Simulated {
     /// Adds pages.
     pub(crate) fn grow(&mut self, pages: impl Iterator<Item = Page>) {
         for page in pages {
-            let page = Rc::new(page);
-            self.safe.push(Rc::clone(&page));
+            let page = Arc::new(page);
+            self.safe.push(Arc::clone(&page));
             self.now.push(page);
         }
     }
@@ -113,15 +113,15 @@ impl Simulated {
     /// Writes a page and flushes it. (A device would flush everything: this is worse.)
     pub(crate) fn keep(&mut self, page: u64, bytes: &Page) {
         self.volatile.retain(|&(at, _)| at as u64 != page);
-        let bytes = Rc::new(*bytes);
+        let bytes = Arc::new(*bytes);
         for copy in [&mut self.now, &mut self.safe] {
-            copy[page as usize] = Rc::clone(&bytes);
+            copy[page as usize] = Arc::clone(&bytes);
         }
     }
 
     pub(crate) fn flip_bit(&mut self, page: u64, bit: usize) {
         for copy in [&mut self.now, &mut self.safe] {
-            Rc::make_mut(&mut copy[page as usize])[bit / 8] ^= 1 << (bit % 8);
+            Arc::make_mut(&mut copy[page as usize])[bit / 8] ^= 1 << (bit % 8);
         }
     }
 
@@ -132,8 +132,8 @@ impl Simulated {
     }
 
     fn write(&mut self, at: usize, page: Page) {
-        let page = Rc::new(page);
-        self.now[at] = Rc::clone(&page);
+        let page = Arc::new(page);
+        self.now[at] = Arc::clone(&page);
         self.volatile.push((at, page));
         self.lingering.remove(&at);
     }
@@ -156,7 +156,7 @@ impl Simulated {
                 }
             }
         }
-        let newest: BTreeMap<usize, Rc<Page>> =
+        let newest: BTreeMap<usize, Arc<Page>> =
             std::mem::take(&mut self.volatile).into_iter().collect();
         for (at, page) in newest {
             match rng.below(4) {
@@ -166,7 +166,7 @@ impl Simulated {
                     self.lost.push(at);
                     match lost {
                         2 => drop(self.lingering.insert(at)),
-                        _ => self.now[at] = Rc::clone(&self.safe[at]),
+                        _ => self.now[at] = Arc::clone(&self.safe[at]),
                     }
                 }
             }
@@ -179,7 +179,7 @@ impl Simulated {
             && rng.one_in(8)
         {
             self.lingering.remove(&at);
-            self.now[at] = Rc::clone(&self.safe[at]);
+            self.now[at] = Arc::clone(&self.safe[at]);
         }
     }
 
@@ -258,7 +258,7 @@ impl Simulated {
     pub(crate) fn cut(&mut self, under_way: &[&Io], rng: &mut Rng) {
         let mut lost = std::mem::take(&mut self.volatile);
         for io in under_way.iter().filter(|io| changes(io)) {
-            lost.extend(written(io).into_iter().map(|(at, page)| (at, Rc::new(page))));
+            lost.extend(written(io).into_iter().map(|(at, page)| (at, Arc::new(page))));
         }
         let whole = rng.below(4);
         for (page, bytes) in lost {
@@ -274,7 +274,7 @@ impl Simulated {
             }
             for (n, part) in bytes.chunks(self.atom_bytes).enumerate() {
                 if arrived >> n & 1 != 0 {
-                    let safe = Rc::make_mut(&mut self.safe[page]);
+                    let safe = Arc::make_mut(&mut self.safe[page]);
                     safe[n * self.atom_bytes..][..part.len()].copy_from_slice(part);
                 }
             }
@@ -288,7 +288,7 @@ impl Simulated {
     /// failed flush is no longer read: no later process could know about it.
     pub(crate) fn kill(&mut self, under_way: &[&Io], rng: &mut Rng) {
         for at in std::mem::take(&mut self.lingering) {
-            self.now[at] = Rc::clone(&self.safe[at]);
+            self.now[at] = Arc::clone(&self.safe[at]);
         }
         let mut under_way = under_way.to_vec();
         while !under_way.is_empty() {
