@@ -14,6 +14,7 @@ use shingle_core::units::Block;
 use thiserror::Error;
 
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
+use crate::format::superblock::Superblock;
 use crate::format::table::ENTRIES;
 use crate::format::{Frame, Page, State, Unusable};
 use crate::journal::Journal;
@@ -150,7 +151,19 @@ impl Recovered {
 /// # Errors
 /// If the SSD cannot be read, or metadata that must be there is damaged.
 pub fn recover<P: Pages + Send>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
-    let (found, lost) = salvage(ssd)?;
+    recover_telling(ssd, |_| ())
+}
+
+/// As [`recover`]. Tells of the superblock before all else is read, which may take seconds: what the
+/// cache needs besides can be made meanwhile.
+///
+/// # Errors
+/// The same. The superblock is told of nevertheless, unless that is what cannot be used.
+pub fn recover_telling<P: Pages + Send>(
+    ssd: &mut P,
+    tell: impl FnOnce(&Superblock),
+) -> Result<Recovered, RecoverError<P::Error>> {
+    let (found, lost) = salvage_telling(ssd, tell)?;
     match lost.first() {
         Some(&page) => Err(RecoverError::Table(page)),
         None => Ok(found),
@@ -168,8 +181,16 @@ pub fn recover<P: Pages + Send>(ssd: &mut P) -> Result<Recovered, RecoverError<P
 pub fn salvage<P: Pages + Send>(
     ssd: &mut P,
 ) -> Result<(Recovered, Vec<LostPage>), RecoverError<P::Error>> {
+    salvage_telling(ssd, |_| ())
+}
+
+fn salvage_telling<P: Pages + Send>(
+    ssd: &mut P,
+    tell: impl FnOnce(&Superblock),
+) -> Result<(Recovered, Vec<LostPage>), RecoverError<P::Error>> {
     let mut findings = Findings::default();
     let (superblock, uneven) = read::superblock(ssd, &mut findings)?;
+    tell(&superblock);
     let FoundTable { entries, editions, uneven: uneven_pages, known, mut lost, .. } =
         read::table(ssd, &superblock, &mut findings);
     let FoundJournal { pages, last, newest } = read::journal(ssd, &superblock, &mut findings)?;

@@ -151,6 +151,22 @@ fn an_unused_cache_is_empty() {
     assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
 }
 
+/// Before anything else is found that is wrong.
+#[test]
+fn of_the_superblock_is_told_once_if_there_is_one() {
+    let told = |ssd: &mut Ssd| {
+        let mut told = Vec::new();
+        let found = recover_telling(ssd, |superblock| told.push(superblock.clone()));
+        (told, found.is_ok())
+    };
+    let mut ssd = Ssd::new(Superblock { table_written: true, ..at_rest() });
+    assert_eq!(told(&mut ssd), (vec![ssd.superblock.clone()], false), "the table is zeros");
+    ssd.pages.insert(0, superblock(7).encode());
+    assert_eq!(told(&mut ssd), (vec![superblock(7)], true));
+    ssd.pages.clear();
+    assert_eq!(told(&mut ssd), (vec![], false));
+}
+
 /// Threads read parts of it, or this one does where there is none.
 #[test]
 fn a_table_is_the_same_whoever_reads_it() {

@@ -101,10 +101,10 @@ impl Replay<'_> {
         requests: &[Request],
         progress: &dyn Fn(u64),
     ) -> Result<Replayed, ReplayError> {
-        let ready = Ready::open(self.ssd, self.disk)?;
+        let (ready, made) = Ready::open_with_cache(self.ssd, self.disk, self.registry)?;
         let slots = ready.superblock().layout.slots;
         let disk_blocks = ready.disk().blocks();
-        let (settings, cache) = ready.cache(self.registry)?;
+        let (settings, cache) = made?;
         let (medium, emulated) = self.emulate(&ready)?.unzip();
         let meter = match &emulated {
             Some(state) => Meter::of_model(state.counters.clone()),
@@ -191,8 +191,8 @@ impl Replay<'_> {
 
     /// Restarts the store without a meter, and checks that all known data is there.
     fn check_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
-        let ready = Ready::open(self.ssd, self.disk)?;
-        let (settings, cache) = ready.cache(self.registry)?;
+        let (ready, made) = Ready::open_with_cache(self.ssd, self.disk, self.registry)?;
+        let (settings, cache) = made?;
         let config = Config::new(settings.mode, ready.superblock().layout.slots);
         let store = ready.start(cache, config)?;
         let outcome = client::check_all(store.handle(), stamps);

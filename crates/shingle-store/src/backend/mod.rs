@@ -21,7 +21,7 @@ pub use disk::{Disk, DiskName};
 pub(crate) use disk::{has_name, is_known};
 pub use errors::{FailedIo, LastError, Tell};
 pub use handle::Handle;
-pub use ready::{Ready, StartOptions};
+pub use ready::{Made, Ready, StartOptions};
 pub use run::{ShutDown, Store};
 pub use store_error::StoreError;
 pub(crate) use superblock::{must_be_whole, superblock_pages, write_over_superblocks};

@@ -2,19 +2,24 @@
 
 use std::fs::File;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::{self, Builder};
 
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
 use shingle_core::registry::Registry;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{
     Device, DeviceError, DeviceIo, Direct, IoMethod, Mark, Medium, MediumThreads,
 };
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
-use shingle_engine::recover::{LostPage, RecoverError, Recovered, recover, salvage};
+use shingle_engine::recover::{
+    LostPage, RecoverError, Recovered, recover, recover_telling, salvage,
+};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Engine};
 
@@ -39,6 +44,9 @@ pub struct StartOptions {
     pub io_method: Option<IoMethod>,
 }
 
+/// The settings of a cache, and an empty cache that decides by them.
+pub type Made = (Settings, Box<dyn CacheCore>);
+
 /// A cache that is opened and not started yet, to be inspected.
 pub struct Ready {
     ssd: Device,
@@ -61,8 +69,39 @@ impl Ready {
     /// Opens the cache on `ssd` over an open disk.
     pub fn from_devices(ssd: Device, disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         must_be_whole(&ssd)?;
-        let found = recover(&mut ssd.reader()).map_err(unusable(&ssd))?;
+        let found = recover(&mut ssd.reader()).map_err(unusable(ssd.path()))?;
         Ready::of_found(ssd, disk, found)
+    }
+
+    /// Opens the cache on `ssd` and its `disk`. Also returns the settings that it has, and an empty
+    /// [cache](CacheCore) of its size that decides by them: its memory is made ready while the SSD is
+    /// read.
+    ///
+    /// # Errors
+    /// As [`Ready::open`]. The inner error: there is no such policy or parameter, or a value does not
+    /// fit.
+    pub fn open_with_cache(
+        ssd_path: &Path,
+        disk_path: &Path,
+        registry: &Registry,
+    ) -> Result<(Ready, Result<Made, SettingsError>), StoreError> {
+        let (ssd, disk) = open_pair(ssd_path, disk_path)?;
+        must_be_whole(&ssd)?;
+        thread::scope(|scope| {
+            let mut making = None;
+            let found = recover_telling(&mut ssd.reader(), |superblock| {
+                let superblock = superblock.clone();
+                let thread = Builder::new().name("shingle-make".to_owned());
+                making = thread.spawn_scoped(scope, move || make(&superblock, registry)).ok();
+            });
+            let ready = Ready::of_found(ssd, disk, found.map_err(unusable(ssd_path))?)?;
+            let made = match making {
+                Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // If the system gives no thread, this one makes it.
+                None => make(ready.superblock(), registry),
+            };
+            Ok((ready, made))
+        })
     }
 
     /// As [`Ready::open`], also if pages of the frame table are lost, which are returned. Such a
@@ -73,7 +112,7 @@ impl Ready {
     ) -> Result<(Ready, Vec<LostPage>), StoreError> {
         let (ssd, disk) = open_pair(ssd_path, disk_path)?;
         must_be_whole(&ssd)?;
-        let (found, lost) = salvage(&mut ssd.reader()).map_err(unusable(&ssd))?;
+        let (found, lost) = salvage(&mut ssd.reader()).map_err(unusable(ssd.path()))?;
         Ok((Ready::of_found(ssd, disk, found)?, lost))
     }
 
@@ -110,21 +149,6 @@ impl Ready {
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         self.found.journal.superblock()
-    }
-
-    /// The settings that the cache has, and a [cache](CacheCore) of its size that decides by them.
-    ///
-    /// # Errors
-    /// If there is no such policy or parameter, or a value does not fit.
-    pub fn cache(
-        &self,
-        registry: &Registry,
-    ) -> Result<(Settings, Box<dyn CacheCore>), SettingsError> {
-        let superblock = self.superblock();
-        let settings = Settings::from_text(&superblock.settings)?;
-        let slots = superblock.layout.slots as u32;
-        let cache = settings.cache(registry, slots, self.disk.blocks())?;
-        Ok((settings, cache))
     }
 
     /// The SSD, to be inspected.
@@ -216,8 +240,15 @@ impl Ready {
     }
 }
 
-fn unusable(ssd: &Device) -> impl FnOnce(RecoverError<io::Error>) -> StoreError {
-    move |error| StoreError::Recover { path: ssd.path().to_owned(), error }
+fn unusable(ssd: &Path) -> impl FnOnce(RecoverError<io::Error>) -> StoreError {
+    move |error| StoreError::Recover { path: ssd.to_owned(), error }
+}
+
+fn make(superblock: &Superblock, registry: &Registry) -> Result<Made, SettingsError> {
+    let settings = Settings::from_text(&superblock.settings)?;
+    let slots = superblock.layout.slots as u32;
+    let cache = settings.cache(registry, slots, superblock.disk_bytes / BLOCK_BYTES)?;
+    Ok((settings, cache))
 }
 
 /// Writes copies of the superblock, each flushed before the next.

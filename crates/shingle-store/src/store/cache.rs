@@ -52,8 +52,9 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn open(options: &CacheOptions, registry: &Registry) -> Result<Opened, ServeError> {
-        let (ready, warning) = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
-        let (settings, cache) = ready.cache(registry)?;
+        let CacheOptions { ssd, disk, trust_disk, .. } = options;
+        let (ready, made, warning) = trust::open(ssd, disk, *trust_disk, registry)?;
+        let (settings, cache) = made;
         if ready.disk().device().is_none() {
             settings.check_without_bands()?;
         }

@@ -127,14 +127,13 @@ pub fn detach(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), Serve
 
 fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
     let Offline { ssd, disk, trust_disk, registry, tell, warn } = cache;
-    let (mut ready, warning) = trust::open(ssd, disk, trust_disk)?;
+    let (mut ready, (_, cache), warning) = trust::open(ssd, disk, trust_disk, registry)?;
     if trust_disk {
         ready.only_drain();
     }
     warning.iter().for_each(|text| warn(text));
     let superblock = ready.superblock().clone();
     let uuid = Uuid::from_bytes(superblock.uuid);
-    let (_, cache) = ready.cache(registry)?;
     let config = Config::new(Mode::PassThrough, superblock.layout.slots);
     let store =
         ready.start_with(cache, config, StartOptions { tell, ..StartOptions::default() })?;

@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_device::{Device, DeviceError, SAMPLED_FIRST_BLOCKS};
 use shingle_engine::format::{Frame, PAGE_BYTES, State};
@@ -19,7 +20,7 @@ use uuid::Uuid;
 pub use super::doubt::{Distrusted, Doubt};
 use super::errors::ServeError;
 use super::unserved::{self, UnservedError};
-use crate::backend::{Disk, Ready, has_name, is_known};
+use crate::backend::{Disk, Made, Ready, has_name, is_known};
 
 /// What is known of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,15 +40,18 @@ pub enum Known {
 }
 
 /// Opens a cache and its disk. A distrusted disk is an error, unless the operator trusts it.
-/// Returns a warning if the disk could not be checked and the cache has dirty blocks.
+/// Returns the settings and an empty cache, too, and a warning if the disk could not be checked and the
+/// cache has dirty blocks.
 pub(super) fn open(
     ssd: &Path,
     disk: &Path,
     trust_disk: bool,
-) -> Result<(Ready, Option<String>), ServeError> {
-    let opened = Ready::open(ssd, disk);
-    let ready = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
-    judge(ready, trust_disk)
+    registry: &Registry,
+) -> Result<(Ready, Made, Option<String>), ServeError> {
+    let opened = Ready::open_with_cache(ssd, disk, registry);
+    let (ready, made) = opened.map_err(|error| not_there(ssd, disk, error.into()))?;
+    let (ready, warning) = judge(ready, trust_disk)?;
+    Ok((ready, made?, warning))
 }
 
 /// As [`open`], also if pages of the frame table are lost, which are returned.
