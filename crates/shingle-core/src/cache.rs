@@ -12,8 +12,9 @@
 
 use std::any::Any;
 
-use crate::ahead::{Ahead, PREFETCH_MAX};
+use crate::ahead::{Ahead, LOOKAHEAD, PREFETCH_MAX};
 use crate::contract::broken;
+use crate::parts::ZoneIndex;
 use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
 use crate::slots::{Slots, VICTIMS_MAX};
@@ -71,6 +72,25 @@ pub enum PrefetchStep {
     Second,
     /// The first record of that chain.
     Third,
+}
+
+/// What is known of the blocks that are restored next, each at its number modulo the places.
+struct Coming {
+    zones: [Option<Zone>; Coming::PLACES],
+    /// Their zones, if the cache has met them.
+    met: [Option<ZoneIndex>; Coming::PLACES],
+}
+
+impl Coming {
+    /// Steps in which is prefetched what a block needs, before it is restored.
+    const STEPS: usize = 3;
+    const PLACES: usize = (Coming::STEPS + 1) * LOOKAHEAD;
+}
+
+impl Default for Coming {
+    fn default() -> Coming {
+        Coming { zones: [None; Coming::PLACES], met: [None; Coming::PLACES] }
+    }
 }
 
 /// A cache of blocks, managed by policy `P`. Pure: it decides, and an executor acts and reports
@@ -140,6 +160,13 @@ impl<P: Policy> Cache<P> {
         self.inserts += 1;
         self.policy.on_insert(slot, access, &self.slots);
         Outcome::Miss(slot)
+    }
+
+    #[inline]
+    fn restored(&mut self, slot: Slot, block: Block, dirty: bool) {
+        self.inserts += 1;
+        let op = if dirty { Op::Write } else { Op::Read };
+        self.policy.on_insert(slot, &Access::whole(0, block, op), &self.slots);
     }
 
     #[inline]
@@ -231,6 +258,14 @@ pub trait CacheCore: Send {
     /// now. Call it for the coldest block first. Returns `None` if every slot is allocated. The
     /// block must not be cached: the caller checks, as there may be millions of calls.
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot>;
+
+    /// Restores blocks as [`CacheCore::restore`] would one after the other, those with `true` as dirty,
+    /// in less time. Into a new cache: the first block gets slot 0, and so on. Stops with an error at
+    /// a block that is cached already.
+    ///
+    /// # Panics
+    /// If there are fewer slots, or the cache is not new.
+    fn restore_all(&mut self, blocks: &[(Block, bool)]) -> Result<(), Block>;
 
     /// Drops the cached blocks among `count` blocks from `first` on, without destaging them, and
     /// returns their number. A block with I/O in flight stays, as a trim is advice.
@@ -376,10 +411,52 @@ impl<P: Policy> CacheCore for Cache<P> {
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot> {
         debug_assert!(self.slots.find(block).is_none(), "a block is restored once");
         let slot = self.slots.fill(block, dirty)?;
-        self.inserts += 1;
-        let op = if dirty { Op::Write } else { Op::Read };
-        self.policy.on_insert(slot, &Access::whole(0, block, op), &self.slots);
+        self.restored(slot, block, dirty);
         Some(slot)
+    }
+
+    fn restore_all(&mut self, blocks: &[(Block, bool)]) -> Result<(), Block> {
+        let first = self.slots.capacity() - self.slots.free_slots();
+        let mut coming = Coming::default();
+        for at in 0..blocks.len() + Coming::STEPS * LOOKAHEAD {
+            // Each step reads what the one before has prefetched, and is this many blocks behind it.
+            let at_step = |step: usize| {
+                let at = at.checked_sub(step * LOOKAHEAD)?;
+                Some((at, *blocks.get(at)?))
+            };
+            if let Some((at, (block, _))) = at_step(0) {
+                coming.zones[at % Coming::PLACES] = self.slots.prefetch_zone(block);
+                self.slots.prefetch_heads(&[self.slots.bucket(block) as u32]);
+            }
+            if let Some((at, (_, dirty))) = at_step(1) {
+                let zone = coming.zones[at % Coming::PLACES];
+                let met = zone.and_then(|zone| self.slots.find_zone(zone));
+                coming.met[at % Coming::PLACES] = met;
+                if let Some(zone) = met {
+                    self.policy.prefetch_insert(zone, dirty, PrefetchStep::First);
+                }
+            }
+            if let Some((at, (block, dirty))) = at_step(2) {
+                self.slots.prefetch_first(&[self.slots.bucket(block) as u32]);
+                if let Some(zone) = coming.met[at % Coming::PLACES] {
+                    self.policy.prefetch_insert(zone, dirty, PrefetchStep::Second);
+                }
+            }
+            if let Some((at, (block, dirty))) = at_step(Coming::STEPS) {
+                if self.slots.find(block).is_some() {
+                    return Err(block);
+                }
+                let zone = coming.zones[at % Coming::PLACES];
+                let slot = self.slots.fill_in(zone, block, dirty);
+                assert_eq!(
+                    slot,
+                    Some(Slot(first + at as u32)),
+                    "a new cache gives its slots in order"
+                );
+                self.restored(Slot(first + at as u32), block, dirty);
+            }
+        }
+        Ok(())
     }
 
     fn trim(&mut self, first: Block, count: u64) -> u64 {

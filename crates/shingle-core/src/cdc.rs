@@ -15,10 +15,11 @@
 pub mod held;
 pub mod recent;
 
+use crate::cache::PrefetchStep;
 use crate::drive_view::Costs;
 use crate::param;
 use crate::params::{Param, Params};
-use crate::parts::{Links, Recency};
+use crate::parts::{Links, Recency, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Slot};
@@ -104,6 +105,11 @@ pub trait Side: Clone + Send + 'static {
     #[inline]
     fn prefetch(&self, slot: Slot) {
         let _ = slot;
+    }
+    /// As [`Policy::prefetch_insert`].
+    #[inline]
+    fn prefetch_insert(&self, zone: ZoneIndex, shared: &Shared, step: PrefetchStep) {
+        let _ = (zone, shared, step);
     }
     /// As [`Policy::next_victims`], while the group leaves.
     #[inline]
@@ -364,6 +370,14 @@ impl<P: Pair> Policy for Cdc<P> {
     fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
         self.shared.recency.prefetch_turning_cold(next.len(), soon.len());
         slots.prefetch_records(self.shared.recency.turning_cold(next.len()));
+    }
+
+    #[inline]
+    fn prefetch_insert(&self, zone: ZoneIndex, dirty: bool, step: PrefetchStep) {
+        match dirty {
+            true => self.dirty.prefetch_insert(zone, &self.shared, step),
+            false => self.clean.prefetch_insert(zone, &self.shared, step),
+        }
     }
 
     #[inline]

@@ -298,6 +298,14 @@ impl<O: Observer + 'static> CacheCore for Observed<O> {
         slot
     }
 
+    fn restore_all(&mut self, blocks: &[(Block, bool)]) -> Result<(), Block> {
+        self.cache.restore_all(blocks)?;
+        for &(block, dirty) in blocks {
+            self.observer.event(&Event::Restored { block, dirty });
+        }
+        Ok(())
+    }
+
     fn trim(&mut self, first: Block, count: u64) -> u64 {
         let dropped = self.cache.trim(first, count);
         self.observer.event(&Event::Trimmed { first, count, dropped });

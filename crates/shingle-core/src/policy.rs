@@ -53,9 +53,10 @@
 //! The crate `shingle-testkit` tests the whole contract of a policy with one line.
 
 use crate::ahead::PREFETCH_MAX;
+use crate::cache::PrefetchStep;
 use crate::contract::broken;
 use crate::params::{Param, Params};
-use crate::parts::Links;
+use crate::parts::{Links, ZoneIndex};
 use crate::plan::{DestageMethod, Plan};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
@@ -427,6 +428,13 @@ pub trait Policy: Clone + Send + 'static {
     #[inline]
     fn prefetch_blocks(&self, next: &[Block], soon: &[Block], slots: &Slots) {
         let _ = (next, soon, slots);
+    }
+
+    /// Prefetches what the insertion of a block of `zone`, which comes soon, reads and writes: the first
+    /// step what is read first, the second one what that leads to. A start inserts millions of blocks.
+    #[inline]
+    fn prefetch_insert(&self, zone: ZoneIndex, dirty: bool, step: PrefetchStep) {
+        let _ = (zone, dirty, step);
     }
 
     /// Writes the likely next victims to `out` and returns their number. It does not search. The

@@ -280,6 +280,15 @@ impl Slots {
         }
     }
 
+    /// Prefetches what [`Slots::find_zone`] of the zone of `block` reads. Returns this zone, if the policy
+    /// uses zones.
+    #[inline]
+    pub(crate) fn prefetch_zone(&self, block: Block) -> Option<Zone> {
+        let zone = self.zone_to_meet(block)?;
+        self.met.prefetch(zone);
+        Some(zone)
+    }
+
     /// Prefetches the first record of each chain, once the heads are there: the second step.
     #[inline]
     pub(crate) fn prefetch_first(&self, buckets: &[u32]) {

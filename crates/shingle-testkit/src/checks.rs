@@ -171,25 +171,33 @@ pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
     let mut left = Vec::new();
     for_each_variant(entry, |params| {
         let mut cache = make_with(entry, params, 20, 1);
-        let mut plan = Plan::listing_dropped();
-        for n in 0..20_u64 {
-            let slot = cache.restore(Block(n * 7), n % 3 == 0).expect("there is room");
-            assert_eq!(cache.lookup(Block(n * 7)), Some(slot));
+        let mut at_once = make_with(entry, params, 20, 1);
+        let (mut plan, mut same_plan) = (Plan::listing_dropped(), Plan::listing_dropped());
+        let blocks: Vec<(Block, bool)> = (0..20).map(|n| (Block(n * 7), n % 3 == 0)).collect();
+        for &(block, dirty) in &blocks {
+            let slot = cache.restore(block, dirty).expect("there is room");
+            assert_eq!(cache.lookup(block), Some(slot));
         }
+        assert_eq!(at_once.restore_all(&blocks[..9]), Ok(()));
+        assert_eq!(at_once.restore_all(&blocks[9..]), Ok(()));
         assert_eq!(cache.restore(Block(399), false), None, "it is full");
         cache.check();
         assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (7, 13));
         left.clear();
         while left.len() < 20 {
             cache.evict(3, &mut plan);
+            at_once.evict(3, &mut same_plan);
+            assert_eq!(plan.dropped(), same_plan.dropped(), "restored at once it is the same");
+            assert_eq!(plan.destages(), same_plan.destages(), "restored at once it is the same");
             assert_eq!(plan.dropped().len() as u64, plan.dropped_blocks());
             left.extend(plan.dropped().iter().map(|dropped| dropped.block));
             for destage in plan.destages() {
-                assert!(cache.destaged(destage.slot));
+                assert!(cache.destaged(destage.slot) && at_once.destaged(destage.slot));
                 left.push(destage.block);
             }
             assert!(!plan.is_empty(), "a block leaves");
             plan.clear();
+            same_plan.clear();
         }
         cache.check();
         let mut sorted = left.clone();

@@ -7,6 +7,8 @@
 
 use core::hint::select_unpredictable;
 
+use prefetch_index::prefetch_index;
+
 use crate::parts::{Links, List};
 
 /// Members in one bucket per score. Within a bucket, first in, first out.
@@ -69,6 +71,12 @@ impl Buckets {
     pub fn score(&self, member: u32) -> Option<u32> {
         let score = self.members.get(member as usize)?.score;
         (score != ABSENT).then_some(score)
+    }
+
+    /// Prefetches what [`Buckets::set`] of `member` reads.
+    #[inline]
+    pub fn prefetch(&self, member: u32) {
+        prefetch_index(&self.members, member as usize);
     }
 
     /// Moves `member` to the end of bucket `score`, unless it is in this bucket.

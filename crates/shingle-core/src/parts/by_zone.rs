@@ -7,6 +7,8 @@
 
 use core::ops::{Index, IndexMut};
 
+use prefetch_index::prefetch_index;
+
 use crate::units::Zone;
 
 /// Index of a zone, in the order in which the cache first met the zones of the disk: dense from 0,
@@ -43,6 +45,12 @@ impl<T: Clone + Default> ByZone<T> {
     /// Returns the values of the zones up to the last that was written to.
     pub fn iter(&self) -> impl Iterator<Item = (ZoneIndex, &T)> {
         (0u32..).map(ZoneIndex).zip(&self.values)
+    }
+
+    /// Prefetches the value of `zone`.
+    #[inline]
+    pub fn prefetch(&self, zone: ZoneIndex) {
+        prefetch_index(&self.values, zone.index());
     }
 
     /// Returns the bytes of memory used.
@@ -131,10 +139,8 @@ impl Met {
     /// Returns the place of `zone` in the table, which is not empty, or the free place for it.
     #[inline]
     fn place(&self, zone: Zone) -> usize {
-        // The high half of the product: the low half depends on low bits only.
-        let hash = u64::from(zone.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let mask = self.table.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = hash(zone) & mask;
         loop {
             let (there, index) = self.table[at];
             if there == zone || index == ZoneIndex::NONE {
@@ -142,6 +148,12 @@ impl Met {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Prefetches what [`Met::find`] of `zone` reads.
+    #[inline]
+    pub(crate) fn prefetch(&self, zone: Zone) {
+        prefetch_index(&self.table, hash(zone) & self.table.len().wrapping_sub(1));
     }
 
     #[cold]
@@ -182,6 +194,12 @@ impl Met {
         self.zones.capacity() * size_of::<Zone>()
             + self.table.capacity() * size_of::<(Zone, ZoneIndex)>()
     }
+}
+
+/// Returns the high half of a product: the low half depends on low bits only.
+#[inline]
+fn hash(zone: Zone) -> usize {
+    (u64::from(zone.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
 }
 
 #[cfg(test)]

@@ -150,6 +150,12 @@ impl List {
         self.len += 1;
     }
 
+    /// Prefetches what [`List::push_head`] writes beside the links of the new member.
+    #[inline]
+    pub fn prefetch_push(&self, links: &Links) {
+        links.prefetch(self.head);
+    }
+
     /// Adds `member`, which is on no list of the pool, at the tail.
     pub fn push_tail(&mut self, links: &mut Links, member: u32) {
         links.put(member, (self.tail, NONE));

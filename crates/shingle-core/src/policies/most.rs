@@ -12,6 +12,7 @@
 //! which then has a lower score (`score=dirty`) and leaves later, as the prototype treats blocks
 //! that were read.
 
+use crate::cache::PrefetchStep;
 use crate::param;
 use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, Links, List, ZoneIndex};
@@ -249,6 +250,17 @@ impl Policy for Most {
                 return;
             }
             out.push_dirty(self.zones[zone].from_tail(&self.links).map(Slot));
+        }
+    }
+
+    #[inline]
+    fn prefetch_insert(&self, zone: ZoneIndex, _: bool, step: PrefetchStep) {
+        match step {
+            PrefetchStep::First => {
+                self.zones.prefetch(zone);
+                self.scores.prefetch(zone.0);
+            }
+            _ => self.zones[zone].prefetch_push(&self.links),
         }
     }
 

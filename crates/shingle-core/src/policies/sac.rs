@@ -34,6 +34,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
+use crate::cache::PrefetchStep;
 use crate::cdc::recent::Recent;
 use crate::cdc::{
     CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks, next_victims,
@@ -311,6 +312,17 @@ impl<T: Target> Side for Cycles<T> {
         self.zones[zone].dirty.to_head(&mut shared.links, slot.0);
         if was_cold {
             self.change(zone, -1, |_| {});
+        }
+    }
+
+    #[inline]
+    fn prefetch_insert(&self, zone: ZoneIndex, shared: &Shared, step: PrefetchStep) {
+        match step {
+            PrefetchStep::First => {
+                self.zones.prefetch(zone);
+                self.by_score.prefetch(zone.0);
+            }
+            _ => self.zones[zone].dirty.prefetch_push(&shared.links),
         }
     }
 

@@ -5,7 +5,7 @@ use super::state::{
 };
 use super::{BLOCK_BITS, Record, Slots};
 use crate::parts::ZoneIndex;
-use crate::units::{Block, Slot};
+use crate::units::{Block, Slot, Zone};
 
 impl Slots {
     /// Returns whether no slot is free.
@@ -17,12 +17,26 @@ impl Slots {
     /// Allocates a free slot to `block`, which is not cached.
     #[inline]
     pub(crate) fn fill(&mut self, block: Block, dirty: bool) -> Option<Slot> {
+        self.fill_in(self.zone_to_meet(block), block, dirty)
+    }
+
+    /// Returns the zone of a block of the disk, if the policy uses zones.
+    #[inline]
+    pub(super) fn zone_to_meet(&self, block: Block) -> Option<Zone> {
+        self.view.zones.as_ref().map(|zones| zones.zone(block))
+    }
+
+    /// As [`Slots::fill`], for a block of this zone.
+    #[inline]
+    pub(crate) fn fill_in(
+        &mut self,
+        zone: Option<Zone>,
+        block: Block,
+        dirty: bool,
+    ) -> Option<Slot> {
         let slot = self.free.some()?;
         assert!(block.0 <= BLOCK_BITS, "a disk has less than 2^48 blocks");
-        let zone = match &self.view.zones {
-            Some(zones) => self.met.meet(zones.zone(block)),
-            None => ZoneIndex(0),
-        };
+        let zone = zone.map_or(ZoneIndex(0), |zone| self.met.meet(zone));
         let state = if dirty { LIVE | DIRTY } else { LIVE };
         *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
         if dirty {

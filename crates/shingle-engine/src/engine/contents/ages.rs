@@ -12,7 +12,9 @@ use super::super::status::DirtyAges;
 const STEP: Nanos = Nanos::from_millis(1_000);
 const STEPS_MAX: u16 = u16::MAX - 1;
 /// Marks a slot that is not dirty.
-const NEVER: u16 = u16::MAX;
+pub(super) const NEVER: u16 = u16::MAX;
+/// Marks a slot that was dirty when the process began. Since when is known within one process only.
+pub(super) const AT_START: u16 = 0;
 
 /// Since when each slot is dirty.
 #[derive(Clone)]
@@ -26,8 +28,11 @@ pub(super) struct Ages {
 }
 
 impl Ages {
-    pub(super) fn new(slots: usize) -> Ages {
-        Ages { step: STEP, since: vec![NEVER; slots], counts: Vec::new(), first: 0 }
+    /// Those of slots that are dirty since time 0 ([`AT_START`]), or not dirty ([`NEVER`]).
+    pub(super) fn at_start(since: Vec<u16>) -> Ages {
+        let dirty = since.iter().filter(|&&since| since == AT_START).count() as u32;
+        let counts = if dirty > 0 { vec![dirty] } else { Vec::new() };
+        Ages { step: STEP, since, counts, first: 0 }
     }
 
     /// Prefetches the entry of `slot`.
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_age_counts_from_when_a_block_became_dirty() {
-        let mut ages = Ages::new(3);
+        let mut ages = Ages::at_start(vec![NEVER; 3]);
         assert_eq!(ages.at(Nanos(SECOND)), DirtyAges::default());
         ages.dirty(Slot(0), Nanos(10 * SECOND));
         ages.dirty(Slot(1), Nanos(100 * SECOND));
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn after_years_ages_are_known_roughly() {
         const YEAR: u64 = 365 * 86_400;
-        let mut ages = Ages::new(2);
+        let mut ages = Ages::at_start(vec![NEVER; 2]);
         ages.dirty(Slot(0), Nanos(5 * SECOND));
         ages.dirty(Slot(1), Nanos(3 * YEAR * SECOND));
         assert!(ages.counts.len() <= usize::from(STEPS_MAX) + 1);

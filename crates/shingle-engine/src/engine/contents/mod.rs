@@ -6,6 +6,7 @@
 
 mod ages;
 mod hints;
+mod mappings;
 mod restore;
 #[cfg(feature = "bugs")]
 mod state;
@@ -15,7 +16,6 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use prefetch_index::prefetch_index;
 use shingle_core::ahead::{Ahead, PREFETCH_MAX};
 use shingle_core::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
 use shingle_core::plan::{Destage, Plan};
@@ -27,28 +27,13 @@ use super::status::DirtyAges;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
-/// Where the data of a slot is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mapping {
-    pub(super) block: Block,
-    /// `None` until the first data of the slot is written.
-    pub(super) frame: Option<Frame>,
-    pub(super) crc: u32,
-    /// Changed with each change of the mapping. A reader compares it after its I/O to see whether
-    /// the slot still maps the frame that it read.
-    pub(super) version: u32,
-    /// The number of the record of this mapping. The disk gets the block only when the record is
-    /// committed: otherwise, after a crash, the SSD could hold something older than the disk.
-    pub(super) number: u64,
-}
-
-const UNMAPPED: Mapping = Mapping { block: Block(0), frame: None, crc: 0, version: 0, number: 0 };
+pub(super) use mappings::Mapping;
 
 /// The cache and what its slots hold.
 pub(super) struct Contents {
     cache: Box<dyn CacheCore>,
     plan: Plan,
-    mappings: Vec<Mapping>,
+    mappings: mappings::Mappings,
     hints: hints::Hints,
     ages: ages::Ages,
     /// Dirty blocks whose data is lost. Their slots stay allocated, but no policy may choose them.
@@ -125,7 +110,7 @@ impl Contents {
     /// Prefetches the memory that is used when the destage of `slot` is planned.
     #[inline]
     pub(super) fn prefetch_mapping(&self, slot: Slot) {
-        prefetch_index(&self.mappings, slot.index());
+        self.mappings.prefetch(slot);
     }
 
     #[inline]
@@ -135,7 +120,7 @@ impl Contents {
 
     #[inline]
     pub(super) fn mapping(&self, slot: Slot) -> Mapping {
-        self.mappings[slot.index()]
+        self.mappings.get(slot)
     }
 
     pub(super) fn capacity(&self) -> u32 {
@@ -333,7 +318,8 @@ impl Contents {
         // The new frame first, then the old one: a crash between the two leaves both, never none.
         let number = durability.record_move(record, superseded, now);
         let version = old.version.wrapping_add(1);
-        self.mappings[slot.index()] = Mapping { block, frame: Some(frame), crc, version, number };
+        let mapping = Mapping { block, frame: Some(frame), crc, version, number };
+        self.mappings.set(slot, &mapping);
         match state {
             State::Dirty => self.ages.dirty(slot, now),
             _ => self.ages.clean(slot),
@@ -344,10 +330,10 @@ impl Contents {
     /// Unmaps `slot`, and frees its frame.
     pub(super) fn unmap(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
         self.ages.clean(slot);
-        let mapping = &mut self.mappings[slot.index()];
-        mapping.version = mapping.version.wrapping_add(1);
-        let block = mapping.block;
-        if let Some(frame) = mapping.frame.take() {
+        let Mapping { block, frame, version, .. } = self.mapping(slot);
+        let version = version.wrapping_add(1);
+        self.mappings.set(slot, &Mapping { frame: None, version, ..self.mapping(slot) });
+        if let Some(frame) = frame {
             durability.invalidate(block, frame, now);
         }
     }

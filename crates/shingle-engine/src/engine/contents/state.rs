@@ -21,7 +21,7 @@ impl Contents {
         unordered(live, into, |slot, into| {
             (slots.block(slot), slots.dirty(slot), slots.evictable(slot)).hash(into);
             // The version is compared with the versions of destages, and hashed there.
-            let Mapping { block: _, frame, crc, version: _, number } = mappings[slot.index()];
+            let Mapping { block: _, frame, crc, version: _, number } = mappings.get(slot);
             frame.map(|frame| (frame, crc, view.record(number))).hash(into);
         });
         plan.is_empty().hash(into);

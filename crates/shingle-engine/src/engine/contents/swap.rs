@@ -9,7 +9,8 @@ use shingle_core::units::Slot;
 
 use super::super::durability::Durability;
 use super::super::open_error::OpenError;
-use super::{Contents, UNMAPPED};
+use super::Contents;
+use super::mappings::Mappings;
 
 impl Contents {
     /// Replaces the cache by `cache`, which is empty. Returns the new slot of each old one. Pins
@@ -39,12 +40,12 @@ impl Contents {
             .collect();
         live.sort_by_key(|&(hint, _)| hint);
         let mut new_of = vec![Slot::NONE; slots.capacity() as usize];
-        let mut mappings = vec![UNMAPPED; self.mappings.len()];
+        let mut mappings = Mappings::new(self.capacity() as usize);
         for (_, slot) in live {
             let new = self.cache.restore(slots.block(slot), slots.dirty(slot));
             let new = new.expect("there are as many slots as before");
             new_of[slot.index()] = new;
-            mappings[new.index()] = self.mapping(slot);
+            mappings.set(new, &self.mapping(slot));
         }
         self.mappings = mappings;
         self.ages.move_slots(&new_of);
