@@ -36,7 +36,7 @@ pub enum Outcome {
     NoRoom,
 }
 
-/// The likely outcomes of the next [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests. A guess, for
+/// The likely outcomes of the next [`LOOKAHEAD`] requests. A guess, for
 /// executors that prefetch data of their own.
 #[derive(Clone, Copy, Debug)]
 pub enum Forecast<'a> {
@@ -63,12 +63,13 @@ impl Forecast<'_> {
     }
 }
 
-/// The steps in which the data of a lookup is prefetched: each read depends on the one before.
+/// The steps in which is prefetched what a lookup reads, or an insertion ([`Policy::prefetch_insert`]):
+/// each read depends on the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrefetchStep {
-    /// The record of the slot.
+    /// The record of the slot; of an insertion what is known of the zone.
     First,
-    /// The head of its hash chain.
+    /// The head of its hash chain; of an insertion what that leads to.
     Second,
     /// The first record of that chain.
     Third,
@@ -279,7 +280,7 @@ pub trait CacheCore: Send {
 
     /// Prefetches what the next requests will read: `requests` are the next
     /// [`PREFETCH_REQUESTS`](crate::ahead::PREFETCH_REQUESTS), or as many as are known. Call it
-    /// before each [`LOOKAHEAD`](crate::ahead::LOOKAHEAD) requests, with the same `ahead`; each
+    /// before each [`LOOKAHEAD`] requests, with the same `ahead`; each
     /// batch of them is taken one step further. `tell` gets the likely outcomes of the first batch.
     /// The state does not change. Only an executor that knows the next requests can call it.
     fn prefetch(&self, ahead: &mut Ahead, requests: &[Request], tell: &mut dyn FnMut(Forecast));
