@@ -17,6 +17,18 @@ pub const PREFETCH_REQUESTS: usize = BATCHES * LOOKAHEAD;
 /// Blocks of a batch, at most. Those beyond are not looked up ahead.
 pub const PREFETCH_MAX: usize = 64;
 
+/// The steps in which is prefetched what a lookup reads, or an insertion ([`Policy::prefetch_insert`](crate::policy::Policy::prefetch_insert)):
+/// each read depends on the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrefetchStep {
+    /// The record of the slot; of an insertion what is known of the zone.
+    First,
+    /// The head of its hash chain; of an insertion what that leads to.
+    Second,
+    /// The first record of that chain.
+    Third,
+}
+
 /// The blocks of the next [`PREFETCH_REQUESTS`] requests to one cache. It is kept from call to call:
 /// only requests that the call before did not see are new work.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@
 
 use std::any::Any;
 
-use crate::ahead::{Ahead, LOOKAHEAD, PREFETCH_MAX};
+use crate::ahead::{Ahead, LOOKAHEAD, PREFETCH_MAX, PrefetchStep};
 use crate::contract::broken;
 use crate::parts::ZoneIndex;
 use crate::plan::{Destage, Plan};
@@ -61,18 +61,6 @@ impl Forecast<'_> {
             }
         }
     }
-}
-
-/// The steps in which is prefetched what a lookup reads, or an insertion ([`Policy::prefetch_insert`]):
-/// each read depends on the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PrefetchStep {
-    /// The record of the slot; of an insertion what is known of the zone.
-    First,
-    /// The head of its hash chain; of an insertion what that leads to.
-    Second,
-    /// The first record of that chain.
-    Third,
 }
 
 /// What is known of the blocks that are restored next, each at its number modulo the places.

@@ -15,7 +15,7 @@
 pub mod held;
 pub mod recent;
 
-use crate::cache::PrefetchStep;
+use crate::ahead::PrefetchStep;
 use crate::drive_view::Costs;
 use crate::param;
 use crate::params::{Param, Params};

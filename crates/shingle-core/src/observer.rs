@@ -7,8 +7,8 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::ahead::Ahead;
-use crate::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
+use crate::ahead::{Ahead, PrefetchStep};
+use crate::cache::{CacheCore, Forecast, Outcome};
 use crate::plan::Plan;
 use crate::policy::{Access, Cost, Memory};
 use crate::slots::Slots;

@@ -52,8 +52,7 @@
 //!
 //! The crate `shingle-testkit` tests the whole contract of a policy with one line.
 
-use crate::ahead::PREFETCH_MAX;
-use crate::cache::PrefetchStep;
+use crate::ahead::{PREFETCH_MAX, PrefetchStep};
 use crate::contract::broken;
 use crate::params::{Param, Params};
 use crate::parts::{Links, ZoneIndex};

@@ -12,7 +12,7 @@
 //! which then has a lower score (`score=dirty`) and leaves later, as the prototype treats blocks
 //! that were read.
 
-use crate::cache::PrefetchStep;
+use crate::ahead::PrefetchStep;
 use crate::param;
 use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, Links, List, ZoneIndex};

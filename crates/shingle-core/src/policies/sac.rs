@@ -34,7 +34,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
-use crate::cache::PrefetchStep;
+use crate::ahead::PrefetchStep;
 use crate::cdc::recent::Recent;
 use crate::cdc::{
     CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks, next_victims,

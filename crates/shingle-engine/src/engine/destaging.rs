@@ -1,7 +1,7 @@
 //! From the plan of a policy to a record that says clean: what is destaged, when the disk is
 //! flushed, and what follows.
 
-use shingle_core::cache::PrefetchStep;
+use shingle_core::ahead::PrefetchStep;
 use shingle_core::observer::Event;
 
 use super::destage::Read;

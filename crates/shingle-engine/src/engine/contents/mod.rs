@@ -16,8 +16,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use shingle_core::ahead::{Ahead, PREFETCH_MAX};
-use shingle_core::cache::{CacheCore, Forecast, Outcome, PrefetchStep};
+use shingle_core::ahead::{Ahead, PREFETCH_MAX, PrefetchStep};
+use shingle_core::cache::{CacheCore, Forecast, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
