@@ -168,6 +168,15 @@ pub struct Measures {
     pub zoned: Option<shingle_translated::Status>,
 }
 
+impl Measures {
+    /// What operators are told if the disk refuses writes.
+    #[must_use]
+    pub fn writes_refused(&self) -> Option<String> {
+        let why = self.zoned.as_ref()?.writes_refused.as_ref()?;
+        Some(format!("writes to the disk are refused: {why}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -89,9 +89,9 @@ impl Told {
         let before = mem::replace(&mut self.misplaced, measures.misplaced.clone());
         let misplaced = measures.misplaced.iter().filter(|one| !before.contains(one));
         let mut new: Vec<_> = misplaced.map(ToString::to_string).collect();
-        let refused = measures.zoned.as_ref().and_then(|zoned| zoned.writes_refused.as_ref());
+        let refused = measures.writes_refused();
         if !mem::replace(&mut self.writes_refused, refused.is_some()) {
-            new.extend(refused.map(|why| format!("writes to the disk are refused: {why}")));
+            new.extend(refused);
         }
         new
     }

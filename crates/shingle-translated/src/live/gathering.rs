@@ -45,7 +45,7 @@ impl Worker {
                 self.ungathered.insert(part);
                 continue;
             }
-            self.work_of_nobody(shared, Work::Write { block, count }, &data, queue)?;
+            self.work_of(shared, Work::Write { block, count }, &data, 0..0, queue)?;
             self.gathered_blocks += count;
             return Ok(());
         }
@@ -64,7 +64,10 @@ impl LiveDisk {
     /// Makes room in the map for a write of so many blocks.
     pub(super) fn make_room(&self, worker: &mut Worker, count: u64) -> Result<(), LiveError> {
         for _ in 0..STEPS_MAX {
-            if self.has_room(count).is_ok() || !self.gather(worker)? {
+            if self.has_room(count).is_ok() {
+                return Ok(());
+            }
+            if !self.gather(worker)? {
                 break;
             }
         }

@@ -211,19 +211,9 @@ impl Worker {
         self.work_of(shared, work, data, work.writes(), queue)
     }
 
-    /// Carries out a write of what the disk has already: the durable map has it, too, unless the host has written it since.
-    pub(super) fn work_of_nobody(
-        &mut self,
-        shared: &Shared,
-        work: Work,
-        data: &[Buffer],
-        queue: &dyn Queue,
-    ) -> Result<(), Stop> {
-        self.work_of(shared, work, data, 0..0, queue)
-    }
-
-    /// Carries out a work in which the host writes these blocks.
-    fn work_of(
+    /// As [`Worker::work`], where the host writes these blocks only. Others that are written the disk has already: the durable
+    /// map has them, too, unless the host has written them since.
+    pub(super) fn work_of(
         &mut self,
         shared: &Shared,
         work: Work,

@@ -330,11 +330,11 @@ impl Contents {
     /// Unmaps `slot`, and frees its frame.
     pub(super) fn unmap(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
         self.ages.clean(slot);
-        let Mapping { block, frame, version, .. } = self.mapping(slot);
-        let version = version.wrapping_add(1);
-        self.mappings.set(slot, &Mapping { frame: None, version, ..self.mapping(slot) });
-        if let Some(frame) = frame {
-            durability.invalidate(block, frame, now);
+        let old = self.mapping(slot);
+        let version = old.version.wrapping_add(1);
+        self.mappings.set(slot, &Mapping { frame: None, version, ..old });
+        if let Some(frame) = old.frame {
+            durability.invalidate(old.block, frame, now);
         }
     }
 

@@ -188,10 +188,11 @@ fn trouble(one: &Measures) -> Vec<String> {
         (now.lost_blocks > 0, format!("{} are lost", show_blocks(now.lost_blocks))),
     ];
     let told = told.into_iter().filter(|(is, _)| *is).map(|(_, text)| text);
-    let refused = one.zoned.as_ref().and_then(|zoned| zoned.writes_refused.as_ref());
-    let refused = refused.map(|why| format!("writes to the disk are refused: {why}"));
     let misplaced = one.misplaced.iter().map(ToString::to_string);
-    told.chain(refused).chain(misplaced).map(|text| format!("{export}: {text}")).collect()
+    told.chain(one.writes_refused())
+        .chain(misplaced)
+        .map(|text| format!("{export}: {text}"))
+        .collect()
 }
 
 #[cfg(test)]
